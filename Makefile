@@ -1,0 +1,38 @@
+# `make run` and `make test` do all the set-up themselves; only python3, make and pip are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# One BLAS thread each: the matrices are small and the tests already use all cores.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+
+.PHONY: run test lint types unit clean
+
+run: $(STAMP)
+	$(BIN)/python examples/first_run.py
+
+test: lint types unit
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+unit: $(STAMP)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest tests
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report --fail-under=95
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist src/*.egg-info .coverage*

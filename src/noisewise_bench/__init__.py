@@ -1,0 +1,1 @@
+"""Noisy problems with a hidden truth, and fair comparisons of methods on them."""
