@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+from noisewise_bench.record import Recorder
 
 FloatArray = npt.NDArray[np.float64]
 #: Regret below this counts as solved: two methods under it tie.
@@ -25,8 +26,9 @@ FLOOR = 1e-8
 class Problem(Protocol):
     """A noisy problem with a known truth. ``X`` has shape (n, d); both calls return (n,).
 
-    Optional attributes: ``name`` (else the class name) and ``sigma0`` (else 0.3 of the smallest
-    box width).
+    Optional attributes: ``name`` (else the class name), ``sigma0`` (else 0.3 of the smallest
+    box width) and ``truth_is_costly`` (else False; if True the truth is computed only for the
+    recommended point and for the point of the smallest noisy value).
     """
 
     x0: FloatArray
@@ -39,11 +41,15 @@ class Problem(Protocol):
         """Noise-free value above the optimum (or the noise-free value where none is known)."""
 
 
+def name_of(problem: Problem) -> str:
+    """The problem's ``name``, or its class name where it has none."""
+    return str(getattr(problem, "name", type(problem).__name__))
+
+
 class BudgetExceeded(RuntimeError):
     """The method asked for an evaluation it no longer has."""
 
 
-@dataclass
 class Oracle:
     """The method's view of a problem: noisy values under a budget, never the truth.
 
@@ -51,79 +57,97 @@ class Oracle:
     method say what it would recommend now; it costs nothing and feeds the convergence curve.
     """
 
-    problem: Problem = field(repr=False)
-    budget: int
-    rng: np.random.Generator = field(repr=False)
-    checkpoints: tuple[int, ...] = ()
-    spent: int = field(default=0, init=False)
-    seconds: float = field(default=0.0, init=False)  # in the problem, truth included
-    best_regret: float = field(default=np.inf, init=False)
-    best_noisy: float = field(default=np.inf, init=False)
-    x_best_noisy: FloatArray | None = field(default=None, init=False, repr=False)
-    #: (evaluations, best evaluated regret, recommended regret or nan) at each checkpoint
-    curve: list[tuple[int, float, float]] = field(default_factory=list, init=False, repr=False)
-    _recommended: FloatArray | None = field(default=None, init=False, repr=False)
+    def __init__(
+        self,
+        problem: Problem,
+        budget: int,
+        rng: np.random.Generator,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self._problem = problem
+        self._rng = rng
+        self._recorder = Recorder(problem) if recorder is None else recorder
+        self.budget = budget
+
+    def __repr__(self) -> str:
+        return (
+            f"Oracle(dimension={self.dimension}, budget={self.budget}, remaining={self.remaining})"
+        )
 
     @property
     def x0(self) -> FloatArray:
-        return np.array(self.problem.x0, dtype=float)
+        return np.array(self._problem.x0, dtype=float)
 
     @property
     def bounds(self) -> tuple[FloatArray, FloatArray] | None:
-        return self.problem.bounds
+        return self._problem.bounds
 
     @property
     def dimension(self) -> int:
-        return len(self.problem.x0)
+        return len(self._problem.x0)
 
     @property
     def sigma0(self) -> float:
-        given = getattr(self.problem, "sigma0", None)
+        """Initial standard deviation: the problem's own, else 0.3 of the smallest box width."""
+        given = getattr(self._problem, "sigma0", None)
         if given is not None:
             return float(given)
-        if self.problem.bounds is None:
+        if self._problem.bounds is None:
             raise ValueError("a problem without bounds must have the attribute sigma0")
-        low, high = self.problem.bounds
+        low, high = self._problem.bounds
         return 0.3 * float(np.min(np.asarray(high) - np.asarray(low)))
 
     @property
+    def spent(self) -> int:
+        return self._recorder.spent
+
+    @property
     def remaining(self) -> int:
-        return self.budget - self.spent
+        return self.budget - self._recorder.spent
 
     def __call__(self, x: FloatArray) -> Any:
         """Noisy value(s) of one point or of rows; raises `BudgetExceeded` past the budget."""
         X = np.asarray(x, dtype=float)
         rows = X if X.ndim == 2 else X[None]
-        if self.spent + len(rows) > self.budget:
+        if rows.shape[1:] != (self.dimension,):
+            raise ValueError(
+                f"points have shape {X.shape}, but ({self.dimension},) or (n, {self.dimension}) "
+                "was expected"
+            )
+        if len(rows) > self.remaining:
             raise BudgetExceeded(
                 f"{len(rows)} more evaluations were asked for, {self.remaining} are left"
             )
-        start = time.perf_counter()
-        values = self.problem.noisy(rows, self.rng)
-        regrets = self.problem.regret(rows)
-        self._note(rows, values, regrets)
-        self.seconds += time.perf_counter() - start
+        values = self._draw(rows, self._rng)
+        if len(rows):
+            self._recorder.note(rows, values)
         return values if X.ndim == 2 else float(values[0])
 
     def report(self, x: FloatArray) -> None:
         """The point the method would return if it had to stop now."""
-        self._recommended = np.array(x, dtype=float)
+        self._recorder.report(x)
 
-    def _note(self, rows: FloatArray, values: FloatArray, regrets: FloatArray) -> None:
-        before, self.spent = self.spent, self.spent + len(rows)
-        for at in self.checkpoints:
-            if before < at <= self.spent:
-                upto = min(self.best_regret, float(np.min(regrets[: at - before])))
-                self.curve.append((at, upto, self._recommended_regret()))
-        self.best_regret = min(self.best_regret, float(np.min(regrets)))
-        best = int(np.argmin(values))
-        if values[best] < self.best_noisy:
-            self.best_noisy, self.x_best_noisy = float(values[best]), rows[best].copy()
+    def draws(self, X: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """``n`` fresh noisy values of every row, shape (n, len(X)), that are not charged.
 
-    def _recommended_regret(self) -> float:
-        if self._recommended is None:
-            return float("nan")
-        return float(self.problem.regret(self._recommended[None])[0])
+        For studies of what exact knowledge of the noise would be worth. The row of such a run
+        tells how many were drawn, and tables mark the method.
+        """
+        self._recorder.uncharged += n * len(X)
+        rows = np.repeat(np.asarray(X, dtype=float), n, axis=0)
+        values: FloatArray = self._draw(rows, rng).reshape(len(X), n).T
+        return values
+
+    def _draw(self, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+        start = time.perf_counter()
+        values = np.asarray(self._problem.noisy(rows, rng), dtype=float)
+        self._recorder.seconds_problem += time.perf_counter() - start
+        if values.shape != (len(rows),):
+            raise ValueError(
+                f"noisy(X, rng) of {name_of(self._problem)} returned shape {values.shape} for "
+                f"{len(rows)} rows, but ({len(rows)},) was expected"
+            )
+        return values
 
 
 #: ``run(oracle, budget, seed)`` returns the recommended point, or an object with ``.x`` and,
