@@ -1,8 +1,4 @@
-"""What the bench notes about a run, and the method never sees: the truth behind every value.
-
-The truth is computed in large batches after the fact, because a vectorised problem charges
-almost the same for a thousand rows as for fifteen.
-"""
+"""What the bench notes about a run, and the method never sees: the truth behind every value."""
 
 from __future__ import annotations
 
@@ -15,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from noisewise_bench.problem import FloatArray, Problem
 
-#: Rows kept back before their truth is computed in one call.
-BATCH = 1024
 #: Checkpoints of a convergence curve, the last one at the budget itself.
 N_CHECKPOINTS = 30
 
@@ -52,15 +46,12 @@ class Recorder:
         self._problem = problem
         self._costly = bool(getattr(problem, "truth_is_costly", False))
         self._checkpoints = checkpoints
+        self._passed: list[int] = []  # checkpoints already behind
+        self._best_at: dict[int, float] = {}
         self._reported: FloatArray | None = None
         self._reported_at: dict[int, FloatArray] = {}
-        self._best_at: dict[int, float] = {}
-        self._passed = 0  # checkpoints already passed
-        self._pending: list[FloatArray] = []
-        self._pending_rows = 0
-        self._judged = 0  # rows whose truth is known
-        self._best_regret = float("inf")
-        self._noisy_best = float("inf")
+        self._best_regret = NAN
+        self._noisy_best = NAN
         self._x_noisy_best: FloatArray | None = None
         self.spent = 0
         self.uncharged = 0
@@ -77,64 +68,50 @@ class Recorder:
         self._reported = np.array(x, dtype=float)
 
     def note(self, rows: FloatArray, values: FloatArray) -> None:
-        """Note charged evaluations: ``rows`` (n, d) and their noisy ``values`` (n,)."""
-        self.spent += len(rows)
-        while self._passed < len(self._checkpoints):
-            at = self._checkpoints[self._passed]
+        """Note charged evaluations: ``rows`` (n, d), n >= 1, and their noisy ``values`` (n,)."""
+        # Asked at once, because a problem may still know the truth of the rows it just drew.
+        regrets = None if self._costly else self._truth(rows)
+        before, self.spent = self.spent, self.spent + len(rows)
+        while len(self._passed) < len(self._checkpoints):
+            at = self._checkpoints[len(self._passed)]
             if at > self.spent:
                 break
+            self._passed.append(at)
+            if regrets is not None:
+                upto = np.fmin.reduce(regrets[: at - before])
+                self._best_at[at] = float(np.fmin(self._best_regret, upto))
             if self._reported is not None:
                 self._reported_at[at] = self._reported
-            self._passed += 1
-        if not np.all(np.isnan(values)):
-            best = int(np.nanargmin(values))
-            if values[best] < self._noisy_best:
-                self._noisy_best, self._x_noisy_best = float(values[best]), rows[best].copy()
-        if not self._costly:
-            self._pending.append(rows.copy())
-            self._pending_rows += len(rows)
-            if self._pending_rows >= BATCH:
-                self._judge()
+        if regrets is not None:
+            self._best_regret = float(np.fmin(self._best_regret, np.fmin.reduce(regrets)))
+        low = np.fmin.reduce(values)
+        if low < self._noisy_best or (np.isnan(self._noisy_best) and not np.isnan(low)):
+            self._noisy_best = float(low)
+            self._x_noisy_best = rows[int(np.nanargmin(values))].copy()
 
     def finish(self, x: FloatArray) -> Record:
         """The record of a run that recommends ``x``."""
-        self._judge()
         snapshots = {} if self._costly else self._reported_at
-        points = [x, *([] if self._x_noisy_best is None else [self._x_noisy_best])]
+        points = [x] if self._x_noisy_best is None else [x, self._x_noisy_best]
         regrets = self._truth(np.array([*points, *snapshots.values()]))
         reported = dict(zip(snapshots, regrets[len(points) :], strict=True))
-        recommended = float(regrets[0])
+        marks = list(self._passed)
         if self.spent:
-            reported[self.spent] = recommended  # at the end the returned point is what counts
+            # At the end the returned point is what counts, whatever was reported before.
+            reported[self.spent] = regrets[0]
             self._best_at[self.spent] = self._best_regret
-        marks = sorted({*self._checkpoints[: self._passed], *([self.spent] if self.spent else [])})
-        known = self._judged > 0
+            marks = sorted({*marks, self.spent})
         return Record(
-            recommended_regret=recommended,
-            best_evaluated_regret=self._best_regret if known else NAN,
-            noisy_best=self._noisy_best if self._x_noisy_best is not None else NAN,
+            recommended_regret=float(regrets[0]),
+            best_evaluated_regret=self._best_regret,
+            noisy_best=self._noisy_best,
             noisy_best_regret=float(regrets[1]) if len(points) > 1 else NAN,
-            curve=tuple(
-                (n, self._best_at[n] if known else NAN, float(reported.get(n, NAN))) for n in marks
-            ),
+            curve=tuple((n, self._best_at.get(n, NAN), float(reported.get(n, NAN))) for n in marks),
             spent=self.spent,
             uncharged=self.uncharged,
             seconds_problem=self.seconds_problem,
             seconds_truth=self.seconds_truth,
         )
-
-    def _judge(self) -> None:
-        """Compute the truth of the rows kept back, and read the checkpoints among them."""
-        if not self._pending:
-            return
-        regrets = self._truth(np.concatenate(self._pending))
-        best = np.fmin.accumulate(np.append(self._best_regret, regrets))
-        for at in self._checkpoints:
-            if self._judged < at <= self._judged + len(regrets):
-                self._best_at[at] = float(best[at - self._judged])
-        self._judged += len(regrets)
-        self._best_regret = float(best[-1])
-        self._pending, self._pending_rows = [], 0
 
     def _truth(self, rows: FloatArray) -> FloatArray:
         start = time.perf_counter()
