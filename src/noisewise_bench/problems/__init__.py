@@ -1,0 +1,20 @@
+"""Noisy problems whose truth is known to the score and hidden from the method.
+
+Importing this package needs numpy only; making a problem imports what that problem needs.
+"""
+
+from .additive import AdditiveNoise, NoisySphere
+from .bbob_noisy import BBOBNoisy
+from .gym import Gym
+from .registry import SUITES, TASKS, make, suite
+
+__all__ = [
+    "SUITES",
+    "TASKS",
+    "AdditiveNoise",
+    "BBOBNoisy",
+    "Gym",
+    "NoisySphere",
+    "make",
+    "suite",
+]

@@ -1,0 +1,1 @@
+"""Problems from control, tuning and training; one file each, with its constants."""
