@@ -1,3 +1,24 @@
 """Minimise functions that can only be measured with noise, under a fixed budget."""
 
+from noisewise import executors, methods
+from noisewise.engine import Trial
+from noisewise.errors import CheckpointError, EvaluationError
+from noisewise.methods import names as list_methods
+from noisewise.minimize import minimize
+from noisewise.optimizer import Optimizer
+from noisewise.recommend import Recommendation
+from noisewise.result import Result
+
 __version__ = "0.1.0"
+__all__ = [
+    "CheckpointError",
+    "EvaluationError",
+    "Optimizer",
+    "Recommendation",
+    "Result",
+    "Trial",
+    "executors",
+    "list_methods",
+    "methods",
+    "minimize",
+]

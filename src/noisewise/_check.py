@@ -1,0 +1,39 @@
+"""Argument checks: one sentence that names the argument, what it got and what it takes."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+
+def integer(name: str, value: Any, least: int) -> int:
+    """``value`` as an int, if it is a whole number (not a bool) of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def positive_real(name: str, value: Any, most: float = math.inf) -> float:
+    """``value`` as a float, if it is a finite number in (0, ``most``]."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not ok or not 0.0 < float(value) <= most or math.isinf(value):
+        upper = "" if math.isinf(most) else f" of at most {most:g}"
+        raise ValueError(f"{name} must be a positive finite number{upper}, got {value!r}")
+    return float(value)
+
+
+def fraction(name: str, value: Any) -> float:
+    """``value`` as a float, if it is a number in [0, 1]."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not ok or not 0.0 <= float(value) <= 1.0:
+        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """``value``, if it is one of the words in ``choices``."""
+    if value not in choices:
+        known = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name} must be one of {known}, got {value!r}")
+    return str(value)

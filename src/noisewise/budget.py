@@ -1,0 +1,60 @@
+"""The ledger: the only place that counts evaluations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from noisewise._data import data
+
+
+@data
+@dataclass(slots=True)
+class Ledger:
+    """Grants evaluations and never more than the budget.
+
+    An evaluation is charged when it is handed out: it stays charged whether it succeeds, fails
+    or is lost. ``reserve`` evaluations are kept for the confirmation of the recommendation.
+    """
+
+    budget: int
+    reserve: int = 0
+    #: Charged evaluations by kind.
+    base: int = 0
+    reevaluation: int = 0
+    confirmation: int = 0
+    #: Evaluations whose value came back, and how many of those were failures.
+    told: int = 0
+    failures: int = 0
+
+    @property
+    def charged(self) -> int:
+        return self.base + self.reevaluation + self.confirmation
+
+    @property
+    def remaining(self) -> int:
+        """Evaluations not handed out yet, the reserve included."""
+        return self.budget - self.charged
+
+    @property
+    def free(self) -> int:
+        """Evaluations the search may still ask for."""
+        return max(0, self.remaining - self.reserve)
+
+    def charge(self, base: int = 0, reevaluation: int = 0) -> None:
+        """Charge evaluations of the search; asking for more than is free is a bug."""
+        if base + reevaluation > self.free:
+            raise AssertionError("the ledger was asked for more than is free")
+        self.base += base
+        self.reevaluation += reevaluation
+
+    def charge_confirmation(self) -> int:
+        """Charge all that is left for the confirmation and say how many that are."""
+        n = self.remaining
+        self.confirmation += n
+        self.reserve = 0
+        return n
+
+    def settle(self, failed: bool) -> None:
+        """One handed-out evaluation came back."""
+        self.told += 1
+        self.failures += failed

@@ -1,0 +1,211 @@
+"""Exact resume: one text file, written atomically, without pickle.
+
+Line 1 is a header with the format, the length and the checksum of line 2, which is the state of
+the run as JSON. Every further line is one value told since then, with its own checksum. A value
+is appended the moment it is known; from time to time the file is replaced by a fresh one, so it
+stays small. A last line that was cut off by a crash is dropped: its evaluation was in flight.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from noisewise import _data
+from noisewise.errors import CheckpointError
+
+FORMAT = 1
+_MAGIC = "noisewise"
+#: Seconds between two fresh files of a journal.
+_FRESHEN = 5.0
+#: Flushing to the disk takes at most one part in this many of the run's time.
+_SYNC_SHARE = 20.0
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a file holds."""
+
+    method: Any
+    run: Any
+    tells: list[tuple[int, float, float | None]]
+
+
+def write(path: str | os.PathLike[str], method: Any, run: Any) -> None:
+    """Replace ``path`` by a file with this state, or leave it as it was."""
+    body = json.dumps({"method": _encode_method(method), "run": _data.encode(run)})
+    head = json.dumps({_MAGIC: FORMAT, "bytes": len(body), "crc": zlib.crc32(body.encode())})
+    with _named_errors(path):
+        _replace(Path(path), f"{head}\n{body}\n".encode())
+
+
+def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
+    """What is in ``path``; `CheckpointError` in one sentence if that is not a whole checkpoint."""
+    with _named_errors(path):
+        text = Path(path).read_bytes()
+    lines = text.split(b"\n")
+    body = _body(path, lines)
+    try:
+        content = json.loads(body)
+        saved = content["method"]
+        run = _data.decode(content["run"])
+        found = _data.decode(saved) if method is None and saved is not None else method
+    except (_data.DataError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
+    if type(run).__name__ != "Run":
+        raise CheckpointError(f"checkpoint {path} is damaged: it holds no run")
+    if found is None:
+        raise CheckpointError(
+            f"checkpoint {path} was made by a method that holds a function: give it again as method"
+        )
+    return Saved(found, run, list(_tells(path, lines[2:])))
+
+
+def _body(path: Any, lines: list[bytes]) -> bytes:
+    try:
+        head = json.loads(lines[0])
+        version, length, crc = head[_MAGIC], head["bytes"], head["crc"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CheckpointError(f"{path} is not a noisewise checkpoint") from None
+    if version != FORMAT:
+        raise CheckpointError(
+            f"checkpoint {path} has format {version!r:.20}, this noisewise reads {FORMAT}"
+        )
+    if len(lines) < 2 or len(lines[1]) != length or zlib.crc32(lines[1]) != crc:
+        raise CheckpointError(f"checkpoint {path} is damaged: its checksum does not match")
+    return lines[1]
+
+
+def _tells(path: Any, lines: list[bytes]) -> Iterator[tuple[int, float, float | None]]:
+    """The values told after the state; what follows the last newline was cut off by a crash."""
+    for number, line in enumerate(lines[:-1], start=3):
+        text, _, crc = line.rpartition(b" ")
+        try:
+            if int(crc, 16) != zlib.crc32(text):
+                raise ValueError("checksum")
+            id, value, se = json.loads(text)
+        except (ValueError, TypeError):
+            raise CheckpointError(f"checkpoint {path} is damaged in line {number}") from None
+        yield int(id), math.inf if value is None else float(value), se
+
+
+def _encode_method(method: Any) -> Any:
+    """The method's options, or None where they hold a function."""
+    try:
+        return _data.encode(method)
+    except _data.DataError:
+        return None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write to a neighbour, flush it to the disk, then rename: all or nothing."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+@contextlib.contextmanager
+def _named_errors(path: Any) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CheckpointError(f"checkpoint {path} cannot be used: {reason}") from error
+
+
+@dataclass
+class Journal:
+    """Keeps a checkpoint up to date while a run goes on.
+
+    A lock file beside it makes a second process on the same path fail at once.
+    """
+
+    path: Path
+    _file: IO[bytes] | None = field(default=None, init=False)
+    _lock: IO[bytes] | None = field(default=None, init=False)
+    _fresh: float = field(default=-math.inf, init=False)
+    _synced: float = field(default=-math.inf, init=False)
+    _sync_cost: float = field(default=0.0, init=False)
+
+    def open(self, method: Any, run: Any) -> None:
+        """Write the present state; values are appended from now on."""
+        write(self.path, method, run)
+        with _named_errors(self.path):
+            if self._file is not None:
+                self._file.close()
+            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115
+        self._fresh = time.monotonic()
+
+    def append(self, id: int, value: float, se: float | None = None) -> None:
+        """One value is known. From here on it survives the death of this process; that of the
+        machine too, unless values come so fast that flushing each would take over the run."""
+        assert self._file is not None
+        text = json.dumps([id, value if math.isfinite(value) else None, se]).encode()
+        with _named_errors(self.path):
+            self._file.write(b"%s %x\n" % (text, zlib.crc32(text)))
+            now = time.monotonic()
+            if now - self._synced > _SYNC_SHARE * self._sync_cost:
+                os.fsync(self._file.fileno())
+                self._synced = time.monotonic()
+                self._sync_cost = self._synced - now
+
+    def refresh(self, method: Any, run: Any) -> None:
+        """Replace the file by a fresh one if that is due."""
+        if time.monotonic() - self._fresh > _FRESHEN:
+            self.open(method, run)
+
+    def lock(self) -> None:
+        """Claim the path for this process."""
+        name = f"{self.path}.lock"
+        while self._lock is None:
+            with _named_errors(self.path):
+                lock = open(name, "ab")  # noqa: SIM115
+            try:
+                _flock(lock)
+            except OSError:
+                lock.close()
+                raise CheckpointError(
+                    f"checkpoint {self.path} is in use by another process"
+                ) from None
+            # The file may have been removed by its last owner between our open and our lock.
+            if os.path.exists(name) and os.path.samestat(os.stat(name), os.fstat(lock.fileno())):
+                self._lock = lock
+            else:
+                lock.close()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self.path}.lock")
+            self._lock.close()
+        self._file = self._lock = None
+
+
+def _flock(file: IO[bytes]) -> None:
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - Windows
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        return
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,1 @@
+"""The evolution strategy: profiles, learning rates, covariance models, sampling and update."""

@@ -1,0 +1,168 @@
+"""Covariance models: full and diagonal siblings behind one interface.
+
+| symbol | meaning | shape |
+|---|---|---|
+| C | covariance | (n, n) or (n,) |
+| B, D | eigenvectors and square roots of eigenvalues, C = B D^2 B^T | (n, n), (n,) |
+| Z | standard normal rows | (k, n) |
+| Y | steps, ~ N(0, C) | (k, n) |
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.core.rates import Rates, diagonal_rates, full_rates
+
+#: Eigenvalues below this fraction of the largest are lifted to it.
+_SMALLEST = 1e-14
+
+
+@data
+@dataclass(slots=True)
+class FullState:
+    C: FloatArray
+    B: FloatArray
+    D: FloatArray
+    #: Learning weight gathered since C was last decomposed.
+    stale: float = 0.0
+
+
+@data
+@dataclass(slots=True)
+class DiagonalState:
+    C: FloatArray
+    D: FloatArray
+
+
+class Covariance(ABC):
+    """How the shape of the search distribution is represented and learnt."""
+
+    @abstractmethod
+    def start(self, n: int) -> Any:
+        """The state of the identity."""
+
+    @abstractmethod
+    def rates(self, n: int, mu_eff: float) -> Rates:
+        """Default learning rates of this model."""
+
+    @abstractmethod
+    def stretch(self, state: Any, Z: FloatArray) -> FloatArray:
+        """A Z: standard normal rows to rows ~ N(0, C)."""
+
+    @abstractmethod
+    def whiten(self, state: Any, Y: FloatArray) -> FloatArray:
+        """C^(-1/2) Y, for one vector or rows."""
+
+    @abstractmethod
+    def update(
+        self, state: Any, keep: float, rates: Rates, p_c: FloatArray, w: FloatArray, Y: FloatArray
+    ) -> Any:
+        """keep C + c_1 p_c p_c^T + c_mu sum_i w_i y_i y_i^T."""
+
+    @abstractmethod
+    def deviations(self, state: Any) -> FloatArray:
+        """Standard deviation of each coordinate."""
+
+
+@dataclass(frozen=True)
+class Full(Covariance):
+    """A full matrix. It is decomposed when the weight of what it learnt since the last
+    decomposition exceeds ``laziness``/n: at 0.1 a decomposition costs no more, over the run,
+    than the updates do."""
+
+    laziness: float = 0.1
+
+    def start(self, n: int) -> FullState:
+        return FullState(np.eye(n), np.eye(n), np.ones(n))
+
+    def rates(self, n: int, mu_eff: float) -> Rates:
+        return full_rates(n, mu_eff)
+
+    def stretch(self, state: FullState, Z: FloatArray) -> FloatArray:
+        Z *= state.D
+        Y: FloatArray = Z @ state.B.T
+        return Y
+
+    def whiten(self, state: FullState, Y: FloatArray) -> FloatArray:
+        out: FloatArray = ((Y @ state.B) / state.D) @ state.B.T
+        return out
+
+    def update(
+        self,
+        state: FullState,
+        keep: float,
+        rates: Rates,
+        p_c: FloatArray,
+        w: FloatArray,
+        Y: FloatArray,
+    ) -> FullState:
+        n = len(p_c)
+        C: FloatArray = (rates.c_mu * w * Y.T) @ Y
+        C += (rates.c_1 * p_c)[:, None] * p_c
+        C += keep * state.C
+        stale = state.stale + rates.c_1 + rates.c_mu
+        if stale <= self.laziness / n:
+            return FullState(C, state.B, state.D, stale)
+        C += C.T
+        C *= 0.5
+        D2, B, info = lapack.dsyevd(C)
+        if info != 0 or not D2[-1] > 0.0 or not math.isfinite(D2[-1]):
+            return self.start(n)
+        if D2[0] < _SMALLEST * D2[-1]:
+            np.maximum(D2, _SMALLEST * D2[-1], out=D2)
+            C = (B * D2) @ B.T
+        return FullState(C, B, np.sqrt(D2))
+
+    def deviations(self, state: FullState) -> FloatArray:
+        out: FloatArray = np.sqrt(np.diagonal(state.C))
+        return out
+
+
+@dataclass(frozen=True)
+class Diagonal(Covariance):
+    """Variances only: linear time and memory, and far fewer parameters to learn."""
+
+    def start(self, n: int) -> DiagonalState:
+        return DiagonalState(np.ones(n), np.ones(n))
+
+    def rates(self, n: int, mu_eff: float) -> Rates:
+        return diagonal_rates(n, mu_eff)
+
+    def stretch(self, state: DiagonalState, Z: FloatArray) -> FloatArray:
+        Z *= state.D
+        return Z
+
+    def whiten(self, state: DiagonalState, Y: FloatArray) -> FloatArray:
+        out: FloatArray = Y / state.D
+        return out
+
+    def update(
+        self,
+        state: DiagonalState,
+        keep: float,
+        rates: Rates,
+        p_c: FloatArray,
+        w: FloatArray,
+        Y: FloatArray,
+    ) -> DiagonalState:
+        C: FloatArray = w @ (Y * Y)
+        C *= rates.c_mu
+        C += rates.c_1 * (p_c * p_c)
+        C += keep * state.C
+        largest = C.max()
+        if not (largest > 0.0 and math.isfinite(largest)):
+            return self.start(len(p_c))
+        np.maximum(C, _SMALLEST * largest, out=C)
+        return DiagonalState(C, np.sqrt(C))
+
+    def deviations(self, state: DiagonalState) -> FloatArray:
+        return state.D

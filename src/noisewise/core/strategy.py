@@ -1,0 +1,157 @@
+"""The strategy: sample a population, update the distribution from one weight per candidate.
+
+| symbol | meaning | shape |
+|---|---|---|
+| m, sigma, C | mean, step size, covariance of N(m, sigma^2 C) | (n,), (), |
+| x_i | candidate i, in ask order, inside the box | (n,) |
+| y_i | (x_i - m) / sigma | (n,) |
+| w_i | weight of candidate i, positive part summing to one | (k,) |
+| p_sigma, p_c | evolution paths of the step size and of the rank-one update | (n,) |
+
+The strategy never sees an objective value.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.core.box import Box
+from noisewise.core.covariance import Covariance
+from noisewise.core.rates import Rates
+
+#: Step sizes are kept in this range, far outside of what is useful, so that nothing overflows.
+_SIGMA_MIN, _SIGMA_MAX = 1e-150, 1e150
+
+
+@data
+@dataclass(slots=True)
+class State:
+    """The search distribution and its paths. Never changed in place."""
+
+    mean: FloatArray
+    sigma: float
+    covariance: Any
+    p_sigma: FloatArray
+    p_c: FloatArray
+    #: Product of (1 - c_sigma)^2 so far: what p_sigma still lacks of its stationary length.
+    unfilled: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What one update was made of."""
+
+    mu_eff: float
+    rates: Rates
+    step: FloatArray  # y_w
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """An evolution strategy of dimension ``n``.
+
+    ``mu_eff``: None derives mu_eff and all rates from the weights of each update; a number
+    fixes them.
+    """
+
+    n: int
+    covariance: Covariance
+    mu_eff: float | None = None
+
+    def start(self, mean: FloatArray, sigma: float) -> State:
+        """The initial distribution N(mean, sigma^2 I)."""
+        zero = np.zeros(self.n)
+        return State(mean.copy(), sigma, self.covariance.start(self.n), zero, zero)
+
+    def sample(self, state: State, k: int, box: Box, rng: np.random.Generator) -> FloatArray:
+        """``k`` candidates from N(m, sigma^2 C), repaired into the box, as rows."""
+        X = self.covariance.stretch(state.covariance, rng.standard_normal((k, self.n)))
+        X *= state.sigma
+        X += state.mean
+        return box.repair(X)
+
+    def update(
+        self, state: State, X: FloatArray, weights: FloatArray, c_mean: float = 1.0
+    ) -> tuple[State, Info]:
+        """The distribution after candidates ``X`` (rows, ask order) earned ``weights``."""
+        n, cov = self.n, self.covariance
+        positive, negative = _split(weights)
+        mu_eff = self.mu_eff or 1.0 / float(positive @ positive)
+        rates = cov.rates(n, mu_eff)
+        c_sigma, c_c = rates.c_sigma, rates.c_c
+
+        # Selection and recombination
+        Y = X - state.mean
+        Y /= state.sigma
+        y_w = positive @ Y
+        mean = state.mean + (c_mean * state.sigma) * y_w
+
+        # Step-size control
+        p_sigma = (1.0 - c_sigma) * state.p_sigma
+        p_sigma += math.sqrt(c_sigma * (2.0 - c_sigma) * mu_eff) * cov.whiten(state.covariance, y_w)
+        length = math.sqrt(float(p_sigma @ p_sigma))
+        chi_n = math.sqrt(n) * (1.0 - 1.0 / (4.0 * n) + 1.0 / (21.0 * n * n))
+        change = (c_sigma / rates.d_sigma) * (length / chi_n - 1.0)
+        sigma = state.sigma * math.exp(min(1.0, change))
+        sigma = min(max(sigma, _SIGMA_MIN), _SIGMA_MAX)
+
+        # Covariance adaptation
+        unfilled = state.unfilled * (1.0 - c_sigma) ** 2
+        filled = math.sqrt(1.0 - unfilled * (1.0 - c_sigma) ** 2)
+        moving = length < (1.4 + 2.0 / (n + 1.0)) * chi_n * filled  # h_sigma
+        p_c = (1.0 - c_c) * state.p_c
+        if moving:
+            p_c += math.sqrt(c_c * (2.0 - c_c) * mu_eff) * y_w
+        w = positive
+        if negative is not None:
+            w = self._with_negative(state, positive, negative, mu_eff, rates, Y)
+            total = 1.0 - self._alpha(negative, mu_eff, rates)
+        else:
+            total = 1.0
+        keep = 1.0 - rates.c_1 - rates.c_mu * total
+        if not moving:
+            keep += rates.c_1 * c_c * (2.0 - c_c)
+        covariance = cov.update(state.covariance, keep, rates, p_c, w, Y)
+        new = State(mean, sigma, covariance, p_sigma, p_c, unfilled)
+        return new, Info(mu_eff, rates, y_w)
+
+    def _alpha(self, negative: FloatArray, mu_eff: float, rates: Rates) -> float:
+        """Total mass of the negative weights (tutorial eq. 50-53)."""
+        if rates.c_mu <= 0.0:
+            return 0.0
+        mass = -float(negative.sum())
+        mu_eff_minus = mass * mass / float(negative @ negative)
+        return min(
+            1.0 + rates.c_1 / rates.c_mu,
+            1.0 + 2.0 * mu_eff_minus / (mu_eff + 2.0),
+            max(0.0, 1.0 - rates.c_1 - rates.c_mu) / (self.n * rates.c_mu),
+        )
+
+    def _with_negative(
+        self,
+        state: State,
+        positive: FloatArray,
+        negative: FloatArray,
+        mu_eff: float,
+        rates: Rates,
+        Y: FloatArray,
+    ) -> FloatArray:
+        """Positive weights plus negative ones, these per unit of Mahalanobis length."""
+        Z = self.covariance.whiten(state.covariance, Y)
+        lengths = np.einsum("ij,ij->i", Z, Z)
+        alpha = self._alpha(negative, mu_eff, rates)
+        scaled = negative * (alpha / -float(negative.sum()))
+        return np.asarray(positive + scaled * (self.n / (lengths + 1e-8)))
+
+
+def _split(weights: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """The positive part, normalised, and the negative part or None."""
+    if weights.min() >= 0.0:
+        return weights, None
+    return np.maximum(weights, 0.0), np.minimum(weights, 0.0)

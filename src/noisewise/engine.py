@@ -1,0 +1,290 @@
+"""One generation after another: sample, request, select, update.
+
+The engine owns the run's data and moves it on. It is driven by `noisewise.Optimizer`, which is
+the part that users see.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.budget import Ledger
+from noisewise.core.box import Box
+from noisewise.core.strategy import Info, State
+from noisewise.generation import Controls, Generation, Setup
+from noisewise.history import History
+from noisewise.methods import Method
+from noisewise.noise.samples import Samples
+from noisewise.problem import Start
+from noisewise.recommend import Recommendation, estimate
+from noisewise.result import ALL_FAILED, RUNNING
+
+#: Fewer evaluations than this make no generation; they measure the recommendation instead.
+_LEAST = 4
+#: Generations in a row without one success before a run gives up.
+BARREN = 3
+#: Stands for the recommendation where a candidate's index is expected.
+_RECOMMENDED = -1
+
+
+class Trial:
+    """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` wants back.
+
+    ``kind`` is "candidate", "reevaluation" or "confirmation".
+    """
+
+    __slots__ = ("id", "kind", "x")
+
+    def __init__(self, id: int, x: FloatArray, kind: str) -> None:
+        self.id = id
+        self.x = x
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return f"Trial(id={self.id}, x={self.x!r}, kind={self.kind!r})"
+
+
+@data
+@dataclass(slots=True)
+class Run:
+    """Everything that changes during a run, as data."""
+
+    setup: Setup
+    box: Box
+    ledger: Ledger
+    state: State
+    controls: Controls
+    selection: Any
+    adaptation: Any
+    recommender: Any
+    search: np.random.Generator
+    bootstrap: np.random.Generator
+    best_x: FloatArray
+    best_value: float = math.inf
+    generation: int = 0
+    barren: int = 0
+    status: int = RUNNING
+    #: The generation under way: candidates (inner coordinates), values, wave.
+    X: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    samples: Samples = field(default_factory=lambda: Samples.empty(0))
+    wave: int = 0
+    #: Trials not told yet: id -> (candidate, slot).
+    pending: dict[int, tuple[int, int]] = field(default_factory=dict)
+    next_id: int = 0
+    confirming: bool = False
+    #: Values around (last generation) or at (confirmation) the recommendation.
+    around: FloatArray = field(default_factory=lambda: np.empty(0))
+    history: History = field(default_factory=History)
+    misranking: float = math.nan
+
+
+class Engine:
+    """Runs a method on a `Run`."""
+
+    def __init__(self, method: Method, run: Run) -> None:
+        self.method, self.run = method, run
+        self.strategy = method.strategy(run.setup)
+        self.parts = method.parts(run.setup)
+        self.waiting: list[int] = list(run.pending)  # ids to hand out, in order
+        if run.pending and not run.confirming:
+            self._gen = self._generation()
+
+    @classmethod
+    def begin(
+        cls,
+        method: Method,
+        setup: Setup,
+        ledger: Ledger,
+        start: Start,
+        streams: tuple[np.random.Generator, np.random.Generator],
+    ) -> Engine:
+        """The engine before the first generation."""
+        parts = method.parts(setup)
+        run = Run(
+            setup=setup,
+            box=start.box,
+            ledger=ledger,
+            state=method.strategy(setup).start(start.mean, start.sigma),
+            controls=method.controls(setup),
+            selection=parts.selection.start(setup),
+            adaptation=parts.adaptation.start(setup),
+            recommender=parts.recommender.start(setup),
+            search=streams[0],
+            bootstrap=streams[1],
+            best_x=start.box.outer(start.mean),
+        )
+        return cls(method, run)
+
+    @property
+    def done(self) -> bool:
+        run = self.run
+        return run.status != RUNNING or (not run.pending and run.ledger.remaining == 0)
+
+    def open(self) -> None:
+        """Sample a generation, or turn to the confirmation when too little is left for one."""
+        run = self.run
+        k = self._population()
+        if k == 0:
+            run.confirming = True
+            run.samples = Samples(np.full((1, run.ledger.remaining), np.nan))
+            n = run.ledger.charge_confirmation()
+            self._issue([(_RECOMMENDED, slot) for slot in range(n)])
+            return
+        run.X = self.strategy.sample(run.state, k, run.box, run.search)
+        run.samples, run.wave = Samples.empty(k), 0
+        self._gen = self._generation()
+        self._request()
+
+    def _population(self) -> int:
+        """Candidates of the next generation. The last ones share what is left evenly, so that
+        no evaluation is left over; 0: too few are left."""
+        run = self.run
+        free, k = run.ledger.free, run.controls.population
+        if free < min(_LEAST, k):
+            return 0
+        cost = self.parts.plan.cost(run.controls)
+        generations = free / (cost * k)
+        if generations >= 2.0:
+            return k
+        share = int(free / (cost * max(1, round(generations))))
+        return min(max(share, min(_LEAST, k)), free)
+
+    def _generation(self) -> Generation:
+        run, covariance = self.run, self.strategy.covariance
+        state = run.state
+
+        def standardise(X: FloatArray) -> FloatArray:
+            return covariance.whiten(state.covariance, (X - state.mean) / state.sigma)
+
+        progress = 1.0 - run.ledger.free / run.setup.budget
+        return Generation(
+            run.generation,
+            run.X,
+            run.samples,
+            run.controls,
+            self.parts.profile.weights(len(run.X), progress),
+            progress,
+            run.bootstrap,
+            standardise,
+            run.box.outer,
+            run.wave,
+        )
+
+    def _request(self) -> bool:
+        """Hand out what the plan asks for, as far as the ledger allows."""
+        run, gen = self.run, self._gen
+        wanted = self.parts.plan.request(gen, run.selection)[: run.ledger.free]
+        if len(wanted) == 0:
+            return False
+        slots = run.samples.values.shape[1]
+        if slots == 0 and len(wanted) <= len(run.X):
+            places = [(i, 0) for i in wanted.tolist()]
+        else:
+            used = (~np.isnan(run.samples.values)).sum(axis=1).tolist()
+            places = []
+            for i in wanted.tolist():
+                places.append((i, used[i]))
+                used[i] += 1
+        run.samples.extend(1 + max(slot for _, slot in places))
+        first = sum(slot == 0 for _, slot in places)
+        run.ledger.charge(base=first, reevaluation=len(places) - first)
+        self._issue(places)
+        return True
+
+    def _issue(self, places: list[tuple[int, int]]) -> None:
+        run = self.run
+        ids = range(run.next_id, run.next_id + len(places))
+        run.next_id = ids.stop
+        run.pending = dict(zip(ids, places, strict=True))
+        self.waiting = list(ids)
+
+    def trials(self, ids: list[int]) -> list[Trial]:
+        run = self.run
+        if run.confirming:
+            x = self.recommend().x
+            return [Trial(id, x.copy(), "confirmation") for id in ids]
+        if run.wave == 0 and len(ids) == len(run.X) == len(run.pending):
+            rows = run.box.outer(run.X)
+            return [Trial(id, x, "candidate") for id, x in zip(ids, rows, strict=True)]
+        places = [run.pending[id] for id in ids]
+        rows = run.box.outer(run.X[[i for i, _ in places]])
+        kinds = ("candidate", "reevaluation")
+        return [
+            Trial(id, x, kinds[slot > 0])
+            for id, x, (_, slot) in zip(ids, rows, places, strict=True)
+        ]
+
+    def advance(self) -> None:
+        """All trials of a wave are told: ask for more, or close the generation."""
+        run = self.run
+        if run.confirming:
+            run.around = run.samples.values[0]
+            self.note_best(self.recommend().x[None], run.around[None])
+            return
+        run.wave += 1
+        self._gen.wave = run.wave
+        if not self._request():
+            self._close()
+
+    def _close(self) -> None:
+        """Selection, update, adaptation."""
+        run, gen, parts = self.run, self._gen, self.parts
+        values = run.samples.values
+        smallest = self.note_best(run.X, values, inner=True)
+        run.barren = 0 if smallest < math.inf else run.barren + 1
+        info: Info | None = None
+        if smallest < math.inf:
+            weights, run.selection = parts.selection.weigh(gen, run.selection)
+            before = run.state
+            after, info = self.strategy.update(before, run.X, weights, run.controls.c_mean)
+            run.adaptation, run.controls, run.state = parts.adaptation.step(
+                run.adaptation, gen, before, after, info
+            )
+            run.recommender = parts.recommender.step(run.recommender, gen, run.state)
+            run.around = run.samples.first
+        run.misranking = gen.notes.get("misranking", run.misranking)
+        self._record(gen, info, smallest)
+        run.generation += 1
+        if run.barren >= BARREN:
+            run.status = ALL_FAILED
+
+    def _record(self, gen: Generation, info: Info | None, smallest: float) -> None:
+        run, first = self.run, gen.samples.first
+        total = float(first.sum())
+        mean = total / len(first) if total < math.inf else estimate(first)[0]
+        run.history.append(
+            (
+                run.ledger.told,
+                len(run.X),
+                gen.controls.c_mean,
+                run.state.sigma,
+                info.mu_eff if info else math.nan,
+                mean,
+                smallest,
+                gen.notes.get("misranking", math.nan),
+                run.ledger.reevaluation,
+            )
+        )
+
+    def note_best(self, X: FloatArray, values: FloatArray, inner: bool = False) -> float:
+        """Remember the luckiest draw; returns the smallest of ``values``."""
+        run = self.run
+        by_candidate = values[:, 0] if values.shape[1] == 1 else np.fmin.reduce(values, axis=1)
+        i = int(by_candidate.argmin())
+        smallest = float(by_candidate[i])
+        if smallest < run.best_value:
+            run.best_value = smallest
+            run.best_x = run.box.outer(X[i]) if inner else X[i].copy()
+        return smallest
+
+    def recommend(self) -> Recommendation:
+        """The point to use, with an honest estimate of f there."""
+        run = self.run
+        x = run.box.outer(self.parts.recommender.point(run.recommender, run.state))
+        return Recommendation(x, *estimate(run.around))

@@ -1,0 +1,1 @@
+"""Which points to evaluate next, and how often."""

@@ -1,0 +1,224 @@
+"""Worker processes of our own: a worker that dies or hangs costs its evaluation only.
+
+Each worker has a pipe and holds one trial at a time, so it is always known which trial was lost
+with a worker. A lost trial is tried again ``retries`` times, at no extra charge: its evaluation
+never came to an end. A trial that exceeds ``timeout`` seconds ends with its worker and counts as
+a failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing as mp
+import pickle
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from noisewise._check import integer, positive_real
+from noisewise.engine import Trial
+from noisewise.errors import BadValueError
+from noisewise.executors.base import Evaluator, Outcome, Spec
+
+
+class WorkerDied(RuntimeError):
+    """A worker process ended during an evaluation, more often than it may be retried."""
+
+
+class EvaluationTimeout(TimeoutError):
+    """An evaluation took longer than it may."""
+
+
+@dataclass(frozen=True)
+class ProcessSpec(Spec):
+    """See `processes`."""
+
+    workers: int
+    timeout: float | None = None
+    retries: int = 2
+
+    def __post_init__(self) -> None:
+        integer("workers", self.workers, least=1)
+        integer("retries", self.retries, least=0)
+        if self.timeout is not None:
+            positive_real("timeout", self.timeout)
+
+    def start(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> Processes:
+        return Processes(fun, args, self.workers, self.timeout, self.retries)
+
+
+def processes(workers: int, *, timeout: float | None = None, retries: int = 2) -> ProcessSpec:
+    """Worker processes on this machine, for ``executor=``.
+
+    ``timeout`` is in seconds per evaluation; a trial whose worker dies is tried again at most
+    ``retries`` times.
+    """
+    return ProcessSpec(workers, timeout, retries)
+
+
+@dataclass
+class _Worker:
+    process: Any
+    pipe: Connection
+    trial: Trial | None = None
+    deadline: float = float("inf")
+
+
+class Processes(Evaluator):
+    """Evaluates on worker processes of its own."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        args: tuple[Any, ...],
+        workers: int,
+        timeout: float | None = None,
+        retries: int = 2,
+    ) -> None:
+        self.workers = workers
+        self._fun, self._args, self._timeout, self._retries = fun, args, timeout, retries
+        # Forked workers inherit the objective: lambdas and closures work.
+        self._context: Any = mp.get_context("fork" if sys.platform == "linux" else None)
+        if self._context.get_start_method() != "fork":
+            _check_picklable(fun)
+        self._queue: deque[Trial] = deque()
+        self._attempts: dict[int, int] = {}
+        self._pool: list[_Worker] = []
+
+    def submit(self, trials: list[Trial]) -> None:
+        self._queue.extend(trials)
+        self._feed()
+
+    def collect(self) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        while not outcomes:
+            busy = [w for w in self._pool if w.trial is not None]
+            nearest = min(w.deadline for w in busy)
+            patience = None if nearest == float("inf") else max(0.0, nearest - time.monotonic())
+            ready = set(wait([w.pipe for w in busy], patience))
+            for worker in busy:
+                if worker.pipe in ready:
+                    outcomes.extend(self._receive(worker))
+                elif time.monotonic() >= worker.deadline:
+                    outcomes.append(self._give_up(worker))
+            self._feed()
+        return outcomes
+
+    def close(self) -> None:
+        for worker in self._pool:
+            self._end(worker)
+        self._pool.clear()
+        self._queue.clear()
+
+    def _feed(self) -> None:
+        """Give every idle worker a trial, starting workers as needed."""
+        idle = [w for w in self._pool if w.trial is None]
+        while self._queue and (idle or len(self._pool) < self.workers):
+            worker = idle.pop() if idle else self._hire()
+            trial = self._queue.popleft()
+            worker.trial = trial
+            if self._timeout is not None:
+                worker.deadline = time.monotonic() + self._timeout
+            with contextlib.suppress(OSError):  # died while idle: found out when collecting
+                worker.pipe.send(trial.x)
+
+    def _receive(self, worker: _Worker) -> list[Outcome]:
+        trial = worker.trial
+        assert trial is not None
+        try:
+            value, error = worker.pipe.recv()
+        except (EOFError, OSError):
+            return self._lost(worker, trial)
+        worker.trial, worker.deadline = None, float("inf")
+        self._attempts.pop(trial.id, None)
+        return [Outcome(trial.id, value, error)]
+
+    def _lost(self, worker: _Worker, trial: Trial) -> list[Outcome]:
+        """The worker died with this trial: try again, or report it."""
+        self._dismiss(worker)
+        attempts = self._attempts[trial.id] = self._attempts.get(trial.id, 0) + 1
+        if attempts <= self._retries:
+            self._queue.appendleft(trial)
+            return []
+        error = WorkerDied(f"the worker process died {attempts} times on trial {trial.id}")
+        return [Outcome(trial.id, error=error)]
+
+    def _give_up(self, worker: _Worker) -> Outcome:
+        trial = worker.trial
+        assert trial is not None
+        self._dismiss(worker)
+        error = EvaluationTimeout(f"trial {trial.id} took longer than {self._timeout:g} s")
+        return Outcome(trial.id, error=error)
+
+    def _hire(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        others = [w.pipe for w in self._pool] + [ours]
+        process = self._context.Process(
+            target=_work, args=(theirs, self._fun, self._args, others), daemon=True
+        )
+        process.start()
+        theirs.close()  # so that our end reads the end of file when the worker dies
+        worker = _Worker(process, ours)
+        self._pool.append(worker)
+        return worker
+
+    def _dismiss(self, worker: _Worker) -> None:
+        self._pool.remove(worker)
+        self._end(worker)
+
+    def _end(self, worker: _Worker) -> None:
+        worker.pipe.close()
+        worker.process.kill()
+        worker.process.join()
+
+
+def _work(
+    pipe: Connection, fun: Callable[..., Any], args: tuple[Any, ...], others: list[Connection]
+) -> None:
+    """A worker's life: read a point, answer with a value or an exception."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what Ctrl-C means
+    if mp.get_start_method(allow_none=True) in (None, "fork"):
+        for other in others:  # inherited ends that would keep a dead driver's pipes open
+            with contextlib.suppress(OSError):
+                other.close()
+    while True:
+        try:
+            x = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer: tuple[Any, BaseException | None] = (fun(x, *args), None)
+        except Exception as error:
+            answer = (None, _sendable(error))
+        try:
+            pipe.send(answer)
+        except (pickle.PicklingError, TypeError, AttributeError):
+            kind = type(answer[0]).__name__
+            wrong = BadValueError(f"the objective must return one real number, got a {kind}")
+            pipe.send((None, wrong))
+        except OSError:
+            return
+
+
+def _sendable(error: Exception) -> Exception:
+    try:
+        if type(pickle.loads(pickle.dumps(error))) is type(error):
+            return error
+    except Exception:
+        pass
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _check_picklable(fun: Callable[..., Any]) -> None:
+    try:
+        pickle.dumps(fun)
+    except Exception as error:
+        raise ValueError(
+            "fun must be picklable (a function at the top level of a module) for workers > 1 on "
+            f"this platform, got {fun!r}"
+        ) from error

@@ -1,0 +1,126 @@
+"""What the parts of a method say to each other during one generation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray, IntArray
+from noisewise.core.profiles import Profile
+from noisewise.core.strategy import Info, State
+from noisewise.noise.samples import Samples
+
+
+@data
+@dataclass(frozen=True)
+class Setup:
+    """What is known before the first evaluation."""
+
+    dimension: int
+    budget: int
+    workers: int = 1
+
+
+@data
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What may change from one generation to the next."""
+
+    population: int
+    c_mean: float = 1.0
+    #: Evaluations of each candidate.
+    repeats: int = 1
+    #: Extra evaluations of chosen candidates.
+    reevaluations: int = 0
+    #: Which of a method's ways of working is in force, where it has several.
+    branch: str = ""
+
+
+@dataclass(slots=True)
+class Generation:
+    """One generation as the parts see it."""
+
+    index: int
+    X: FloatArray  # candidates, inner coordinates, ask order
+    samples: Samples
+    controls: Controls
+    profile: FloatArray  # weight of each rank, best first
+    progress: float  # spent fraction of the budget
+    rng: np.random.Generator  # for bootstrap draws, never for the search
+    #: Rows of inner coordinates in units of the current search distribution.
+    standardise: Callable[[FloatArray], FloatArray]
+    #: Rows of inner coordinates as the user knows them.
+    outer: Callable[[FloatArray], FloatArray]
+    wave: int = 0
+    #: What a part wants to have recorded: "misranking" and diagnostics.
+    notes: dict[str, float] = field(default_factory=dict)
+
+
+class Plan(ABC):
+    """Which candidates to evaluate next."""
+
+    @abstractmethod
+    def request(self, gen: Generation, memory: Any) -> IntArray:
+        """Candidates (possibly repeated) to evaluate in wave ``gen.wave``; empty: enough."""
+
+    def cost(self, controls: Controls) -> float:
+        """Evaluations one candidate costs on average, re-evaluations included."""
+        return controls.repeats + controls.reevaluations / controls.population
+
+
+class Selection(ABC):
+    """Samples to weights."""
+
+    def start(self, setup: Setup) -> Any:
+        """What is remembered between generations: registered data, or None."""
+        return None
+
+    @abstractmethod
+    def weigh(self, gen: Generation, memory: Any) -> tuple[FloatArray, Any]:
+        """One weight per candidate, and the memory after this generation."""
+
+
+class Adaptation(ABC):
+    """What changes between generations."""
+
+    def start(self, setup: Setup) -> Any:
+        """What is remembered between generations: registered data, or None."""
+        return None
+
+    @abstractmethod
+    def step(
+        self, memory: Any, gen: Generation, before: State, after: State, info: Info
+    ) -> tuple[Any, Controls, State]:
+        """Memory, controls and distribution with which the next generation starts."""
+
+
+class Recommender(ABC):
+    """Which point to return."""
+
+    def start(self, setup: Setup) -> Any:
+        """What is remembered between generations: registered data, or None."""
+        return None
+
+    def step(self, memory: Any, gen: Generation, after: State) -> Any:
+        """The memory after a generation."""
+        return memory
+
+    @abstractmethod
+    def point(self, memory: Any, state: State) -> FloatArray:
+        """The recommendation, in inner coordinates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts that run a generation."""
+
+    profile: Profile
+    plan: Plan
+    selection: Selection
+    adaptation: Adaptation
+    recommender: Recommender

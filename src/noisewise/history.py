@@ -1,0 +1,45 @@
+"""A table of scalars that grows by one row per generation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+
+#: What is recorded of every generation, in this order.
+COLUMNS = (
+    "evaluations",
+    "population",
+    "c_mean",
+    "sigma",
+    "mu_eff",
+    "mean_value",
+    "best_value",
+    "misranking",
+    "reevaluations",
+)
+
+
+@data
+@dataclass(slots=True)
+class History:
+    """Named columns of floats; appending costs amortised constant time."""
+
+    columns: tuple[str, ...] = COLUMNS
+    rows: FloatArray = field(default_factory=lambda: np.empty((0, len(COLUMNS))))
+    n: int = 0
+
+    def append(self, row: tuple[float, ...]) -> None:
+        if self.n == len(self.rows):
+            bigger = np.empty((max(16, 2 * self.n), len(self.columns)))
+            bigger[: self.n] = self.rows[: self.n]
+            self.rows = bigger
+        self.rows[self.n] = row
+        self.n += 1
+
+    def as_dict(self) -> dict[str, FloatArray]:
+        """A copy, one array per column."""
+        return {name: self.rows[: self.n, j].copy() for j, name in enumerate(self.columns)}

@@ -1,0 +1,75 @@
+"""What every method has: engine options, and the parts it is made of."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from noisewise._check import integer, one_of, positive_real
+from noisewise.core.covariance import Covariance, Diagonal, Full
+from noisewise.core.profiles import Log, Profile
+from noisewise.core.strategy import Strategy
+from noisewise.generation import Controls, Parts, Setup
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """Options of the engine that every method shares.
+
+    covariance
+        ``"full"`` or ``"diagonal"``.
+    population
+        Candidates per generation; None: 4 + floor(3 ln d), rounded up to fill the workers.
+    c_mean
+        Learning rate of the mean, in (0, 1].
+    profile
+        Rank -> weight map: `Log`, `Uniform` or `PowerLift`.
+    rates
+        ``"per-generation"``: mu_eff and the learning rates follow from the weights of each
+        update; ``"fixed"``: from the profile at the initial population, once.
+    """
+
+    name: ClassVar[str]
+
+    covariance: str = "full"
+    population: int | None = None
+    c_mean: float = 1.0
+    profile: Profile = field(default_factory=Log)
+    rates: str = "per-generation"
+
+    def __post_init__(self) -> None:
+        one_of("covariance", self.covariance, ("full", "diagonal"))
+        one_of("rates", self.rates, ("per-generation", "fixed"))
+        positive_real("c_mean", self.c_mean, most=1.0)
+        if self.population is not None:
+            integer("population", self.population, least=2)
+        if not isinstance(self.profile, Profile):
+            raise ValueError(
+                f"profile must be a Profile such as Log(), Uniform() or PowerLift(), "
+                f"got {self.profile!r}"
+            )
+
+    @abstractmethod
+    def parts(self, setup: Setup) -> Parts:
+        """The parts that run a generation."""
+
+    def strategy(self, setup: Setup) -> Strategy:
+        """The engine."""
+        model: Covariance = Full() if self.covariance == "full" else Diagonal()
+        mu_eff = None
+        if self.rates == "fixed":
+            w = self.profile.weights(self.controls(setup).population)
+            mu_eff = 1.0 / float(w[w > 0.0] @ w[w > 0.0])
+        return Strategy(setup.dimension, model, mu_eff)
+
+    def controls(self, setup: Setup) -> Controls:
+        """What the first generation starts with."""
+        return Controls(self.population or default_population(setup), self.c_mean)
+
+
+def default_population(setup: Setup) -> int:
+    """4 + floor(3 ln d), rounded up to a multiple of the workers."""
+    n = 4 + math.floor(3.0 * math.log(setup.dimension))
+    return setup.workers * math.ceil(n / setup.workers)

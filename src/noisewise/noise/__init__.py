@@ -1,0 +1,1 @@
+"""What is known about the noise: samples, residuals, misranking statistics, diagnostics."""

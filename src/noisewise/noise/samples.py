@@ -1,0 +1,114 @@
+"""Every value observed for every candidate of a generation.
+
+| symbol | meaning | shape |
+|---|---|---|
+| k | number of candidates, in ask order | |
+| r | largest number of evaluations of one candidate | |
+| values | nan: not observed (yet); +inf: the evaluation failed | (k, r) |
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import BoolArray, FloatArray, IntArray
+
+
+@data
+@dataclass(slots=True)
+class Samples:
+    """Observed values by candidate and repeat. The place of a value is fixed when it is asked
+    for, so the order in which values arrive leaves no trace."""
+
+    values: FloatArray
+    #: Standard error the user gave with a value; nan where none was given. None: never given.
+    errors: FloatArray | None = None
+
+    @classmethod
+    def empty(cls, k: int) -> Samples:
+        return cls(np.empty((k, 0)))
+
+    def extend(self, slots: int) -> None:
+        """Make room for ``slots`` evaluations per candidate."""
+        missing = slots - self.values.shape[1]
+        if missing > 0:
+            room = np.full((len(self.values), missing), np.nan)
+            self.values = np.hstack((self.values, room))
+            if self.errors is not None:
+                self.errors = np.hstack((self.errors, room))
+
+    def put(self, candidate: int, slot: int, value: float, se: float | None) -> None:
+        """Store one value; a failure is stored as +inf."""
+        self.values[candidate, slot] = value
+        if se is not None:
+            if self.errors is None:
+                self.errors = np.full(self.values.shape, np.nan)
+            self.errors[candidate, slot] = se
+
+    @property
+    def first(self) -> FloatArray:
+        """The first value of each candidate."""
+        out: FloatArray = self.values[:, 0]
+        return out
+
+    @property
+    def observed(self) -> BoolArray:
+        """Which values are there and did not fail, (k, r)."""
+        return np.isfinite(self.values)
+
+    @property
+    def counts(self) -> IntArray:
+        """Number of successful evaluations of each candidate."""
+        return np.asarray(self.observed.sum(axis=1), dtype=np.intp)
+
+    def mean(self) -> FloatArray:
+        """Mean of each candidate's successful values, weighted by their known standard errors
+        where all have one; +inf where every evaluation failed."""
+        if self.values.shape[1] == 1:
+            return self.first
+        observed = self.observed
+        weight = observed.astype(float)
+        if self.errors is not None:
+            known = (self.errors > 0.0) | ~observed
+            rows = known.all(axis=1)
+            weight[rows] = np.where(observed[rows], self.errors[rows], np.inf) ** -2.0
+        total = weight.sum(axis=1)
+        sums = (np.where(observed, self.values, 0.0) * weight).sum(axis=1)
+        out: FloatArray = np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), np.inf)
+        return out
+
+    def median(self) -> FloatArray:
+        """Median of each candidate's successful values; +inf where every evaluation failed."""
+        if self.values.shape[1] == 1:
+            return self.first
+        clean = np.where(self.observed, self.values, np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a row without any success
+            out: FloatArray = np.nanmedian(clean, axis=1)
+        out[np.isnan(out)] = np.inf
+        return out
+
+    def trimmed_mean(self, cut: float = 0.2) -> FloatArray:
+        """Mean of each candidate's values without the ``cut`` lowest and highest fraction."""
+        out = np.full(len(self.values), np.inf)
+        for i, row in enumerate(self.values):
+            good = np.sort(row[np.isfinite(row)])
+            drop = int(cut * len(good))
+            if len(good):
+                out[i] = good[drop : len(good) - drop].mean()
+        return out
+
+
+def ranks(values: FloatArray) -> IntArray:
+    """0-based ranks along the last axis, ties broken by index (Eq. rank_def)."""
+    order = values.argsort(axis=-1, kind="stable")
+    out = np.empty_like(order)
+    if values.ndim == 1:
+        out[order] = np.arange(len(order))
+    else:
+        np.put_along_axis(out, order, np.arange(values.shape[-1]), axis=-1)
+    return out

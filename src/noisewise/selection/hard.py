@@ -1,0 +1,48 @@
+"""Weights from one ranking of the candidates, taken at face value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noisewise._check import one_of
+from noisewise._types import FloatArray
+from noisewise.generation import Generation, Selection
+from noisewise.noise.samples import Samples
+
+AGGREGATES = ("mean", "median", "trimmed")
+
+
+@dataclass(frozen=True)
+class HardRank(Selection):
+    """Rank candidates by an aggregate of their values; the rank decides the weight."""
+
+    aggregate: str = "mean"
+
+    def __post_init__(self) -> None:
+        one_of("aggregate", self.aggregate, AGGREGATES)
+
+    def weigh(self, gen: Generation, memory: Any) -> tuple[FloatArray, Any]:
+        return rank_weights(aggregate(gen.samples, self.aggregate), gen.profile), memory
+
+
+def aggregate(samples: Samples, how: str) -> FloatArray:
+    """One value per candidate; +inf where every evaluation failed."""
+    if how == "mean":
+        return samples.mean()
+    return samples.median() if how == "median" else samples.trimmed_mean()
+
+
+def rank_weights(values: FloatArray, profile: FloatArray) -> FloatArray:
+    """``profile`` handed out by rank. Candidates without a value (+inf) rank last and never
+    pull the mean: their positive weight goes to the others."""
+    weights = np.empty(len(values))
+    weights[values.argsort(kind="stable")] = profile
+    if values.max() == np.inf:
+        weights[(values == np.inf) & (weights > 0.0)] = 0.0
+        total = np.maximum(weights, 0.0).sum()
+        if total > 0.0:
+            weights = np.where(weights > 0.0, weights / total, weights)
+    return weights
