@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 
-def optional(module: str) -> Any:
-    """The imported module; if it is missing, an error that names the extra to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
+def require(package: str) -> None:
+    """Raise an error that names the extra to install if the package is missing."""
+    if importlib.util.find_spec(package) is None:
         raise ImportError(
-            f"this problem needs the package {module.partition('.')[0]!r}: "
-            "pip install 'noisewise[bench]'"
-        ) from error
+            f"this needs the package {package!r}: pip install 'noisewise[bench]'", name=package
+        )
+
+
+def optional(module: str) -> Any:
+    """The imported module; if its package is missing, an error that names the extra."""
+    require(module.partition(".")[0])
+    return importlib.import_module(module)
