@@ -6,6 +6,7 @@ from noisewise.errors import CheckpointError, EvaluationError
 from noisewise.methods import names as list_methods
 from noisewise.minimize import minimize
 from noisewise.optimizer import Optimizer
+from noisewise.probe import ProbeReport, probe
 from noisewise.recommend import Recommendation
 from noisewise.result import Result
 
@@ -14,6 +15,7 @@ __all__ = [
     "CheckpointError",
     "EvaluationError",
     "Optimizer",
+    "ProbeReport",
     "Recommendation",
     "Result",
     "Trial",
@@ -21,4 +23,5 @@ __all__ = [
     "list_methods",
     "methods",
     "minimize",
+    "probe",
 ]

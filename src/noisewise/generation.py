@@ -84,6 +84,10 @@ class Selection(ABC):
     def weigh(self, gen: Generation, memory: Any) -> tuple[FloatArray, Any]:
         """One weight per candidate, and the memory after this generation."""
 
+    def report(self, memory: Any) -> tuple[dict[str, FloatArray], list[str]]:
+        """Diagnostics by generation, and warnings in plain words."""
+        return {}, []
+
 
 class Adaptation(ABC):
     """What changes between generations."""

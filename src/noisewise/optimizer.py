@@ -171,6 +171,7 @@ class Optimizer:
         if run.pending and not run.confirming:
             told = np.where(np.isnan(run.samples.values), np.inf, run.samples.values)
             self._engine.note_best(run.X, told, inner=True)
+        diagnostics, warnings = self._engine.parts.selection.report(run.selection)
         status = BUDGET_SPENT if self.done and run.status == RUNNING else run.status
         lucky = run.best_value < math.inf
         return Result(
@@ -186,7 +187,8 @@ class Optimizer:
             method=self.method.name,
             misranking=run.misranking,
             history=run.history.as_dict(),
-            diagnostics={},
+            diagnostics=diagnostics,
+            warnings=warnings,
             success=status in (BUDGET_SPENT, STOPPED) and lucky,
             status=status,
             message=self._message(status),

@@ -29,6 +29,8 @@ class Result(OptimizeResult):  # type: ignore[misc]
         Disagreement of the ranks of repeated evaluations, 0 (none) to 1/2; nan if not measured.
     history, diagnostics
         Dictionaries of arrays, one entry per generation.
+    warnings
+        Sentences about what the method could not rely on; empty if all is well.
     method, success, status, message
         What ran and how it ended.
     """
@@ -45,6 +47,7 @@ class Result(OptimizeResult):  # type: ignore[misc]
         ]
         if not math.isnan(self.misranking):
             rows.insert(5, ("misranking", f"{self.misranking:.3f} (0 none, 0.33 pure noise)"))
+        rows += [("warning", text) for text in self.get("warnings", [])]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:>{width}}: {text}" for name, text in rows)
 

@@ -11,14 +11,20 @@ from typing import Any
 
 from noisewise.methods.base import Method
 from noisewise.methods.cmaes import CMAES
+from noisewise.methods.pem import PEM
+from noisewise.methods.probe_switch import ProbeSwitch
+from noisewise.methods.rbpem import RBPEM
 
 _NAMES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "auto": (CMAES, {"covariance": "diagonal"}),
     "cma-es": (CMAES, {}),
     "sep-cma-es": (CMAES, {"covariance": "diagonal"}),
+    "pem": (PEM, {}),
+    "rb-pem": (RBPEM, {}),
+    "probe-switch": (ProbeSwitch, {}),
 }
 
-__all__ = ["CMAES", "Method", "get", "names"]
+__all__ = ["CMAES", "PEM", "RBPEM", "Method", "ProbeSwitch", "get", "names"]
 
 
 def names() -> list[str]:

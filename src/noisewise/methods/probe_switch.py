@@ -1,0 +1,78 @@
+"""Probe-and-switch: measure the misranking first, then choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from noisewise._check import fraction
+from noisewise._data import data
+from noisewise.adaptation.switch import Switch
+from noisewise.evaluation.probe import Probe
+from noisewise.generation import Controls, Parts, Setup
+from noisewise.methods.base import Method
+from noisewise.methods.cmaes import CMAES
+from noisewise.methods.rbpem import RBPEM
+from noisewise.recommend import Mean
+from noisewise.selection.switch import PROBE, SwitchPlan, SwitchSelection
+
+
+@data
+@dataclass(frozen=True, kw_only=True)
+class ProbeSwitch(Method):
+    """Evaluate the first generation twice; if its ranks disagree by P >= threshold run ``high``,
+    else ``low``, both on one engine.
+
+    threshold
+        0.12 switches readily, 0.22 only on strong evidence.
+    warm_start
+        The probed generation counts as a generation of the chosen method, and a deterministic
+        objective is recognised after four repeats. Without it the probe is thrown away.
+    low, high
+        The two methods. Population and covariance of the first generation are this method's.
+    reprobe
+        Spent fractions of the budget at which to probe again, increasing.
+    """
+
+    name: ClassVar[str] = "probe-switch"
+
+    threshold: float = 0.12
+    warm_start: bool = True
+    low: Method = field(default_factory=lambda: CMAES(covariance="diagonal"))
+    high: Method = field(default_factory=RBPEM)
+    reprobe: tuple[float, ...] = ()
+    covariance: str = "diagonal"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fraction("threshold", self.threshold)
+        for name in ("low", "high"):
+            if not isinstance(getattr(self, name), Method):
+                raise ValueError(f"{name} must be a method object, got {getattr(self, name)!r}")
+        if list(self.reprobe) != sorted(self.reprobe):
+            raise ValueError(f"reprobe must be increasing fractions, got {self.reprobe!r}")
+        for entry in self.reprobe:
+            fraction("reprobe", entry)
+
+    def controls(self, setup: Setup) -> Controls:
+        return replace(super().controls(setup), branch=PROBE)
+
+    def parts(self, setup: Setup) -> Parts:
+        low, high = self.low.parts(setup), self.high.parts(setup)
+        adaptation = Switch(
+            self.threshold,
+            self.warm_start,
+            tuple(self.reprobe),
+            low,
+            high,
+            self._of(self.low, setup),
+            self._of(self.high, setup),
+        )
+        plan = SwitchPlan(Probe(early_exit=self.warm_start), low, high)
+        selection = SwitchSelection(self.threshold, low, high)
+        return Parts(self.profile, plan, selection, adaptation, Mean())
+
+    def _of(self, method: Method, setup: Setup) -> Controls:
+        """The method's controls, with this method's population if it was given one."""
+        controls = method.controls(setup)
+        return replace(controls, population=self.population) if self.population else controls

@@ -1,0 +1,171 @@
+"""Seven checks of the assumptions behind the residual pool.
+
+| name | assumption | fires when |
+|---|---|---|
+| correlation | noise is independent between candidates | intra-class correlation of the changes between two evaluations of several candidates > 0.5 |
+| clipping | few residuals are clipped | share of clipped residuals > 0.05 |
+| pool_size | the pool is large enough | fewer than 30 residuals |
+| shape_ks, shape_w1 | the noise has one shape | residuals at small and at large values differ |
+| drift_w1 | the noise does not change over time | residuals of the older and the newer half differ |
+| centre, scale | centres and scales are well estimated | repeated evaluations differ by more than the candidates do; held-out residuals are twice or half the predicted scale |
+| near_ties | few candidates are nearly tied | more than half of the pairs are closer than a quarter of the noise |
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.history import History
+from noisewise.noise.pool import Pool
+from noisewise.noise.samples import Samples
+
+#: Name, threshold, which side of it fires, and what that means in plain words.
+CHECKS: dict[str, tuple[float, str, str]] = {
+    "correlation": (
+        0.5,
+        "above",
+        "repeated evaluations of different candidates change together: the noise is shared "
+        "(common random numbers?), so ranks are more reliable than the bootstrap believes",
+    ),
+    "clipping": (
+        0.05,
+        "above",
+        "many residuals are clipped: the noise has tails that the weights do not see",
+    ),
+    "pool_size": (
+        30.0,
+        "below",
+        "the residual pool is small: the expected weights are themselves uncertain",
+    ),
+    "shape_ks": (
+        1.0,
+        "above",
+        "the noise has another shape at large values than at small ones",
+    ),
+    "shape_w1": (
+        0.5,
+        "above",
+        "the noise at large values differs from that at small ones by more than scaling",
+    ),
+    "drift_w1": (0.5, "above", "the noise changes during the run: old residuals mislead"),
+    "centre": (
+        1.0,
+        "above",
+        "two evaluations of one candidate differ more than two candidates do: centres are noise",
+    ),
+    "scale": (
+        math.log(2.0),
+        "above",
+        "the predicted scale of the noise is off by more than a factor of two",
+    ),
+    "near_ties": (
+        0.5,
+        "above",
+        "most pairs of candidates are nearly tied compared with the noise",
+    ),
+}
+#: Memory of the running averages, in generations.
+_RECALL = 20.0
+
+
+@data
+@dataclass(slots=True)
+class Diagnostics:
+    """Running statistics and a table of the checks, one row per computed generation."""
+
+    correlation: float = math.nan
+    centre: float = math.nan
+    scale: float = math.nan
+    table: History = field(
+        default_factory=lambda: History(("generation", *CHECKS), np.empty((0, 1 + len(CHECKS))), 0)
+    )
+
+    def observe(self, samples: Samples, eps: FloatArray, expected: FloatArray) -> None:
+        """Take note of a generation with repeated evaluations; ``expected`` is the scale that
+        was predicted for each residual before it was seen."""
+        pair = samples.values[:, :2]
+        pair = pair[np.isfinite(pair).all(axis=1)]
+        change = pair[:, 1] - pair[:, 0]
+        if len(change) >= 2:
+            self.correlation = _average(self.correlation, _intra_class(change))
+        first = samples.first[np.isfinite(samples.first)]
+        spread = float(np.abs(first - np.median(first)).mean())
+        if len(change) and spread > 0.0:
+            self.centre = _average(self.centre, float(np.abs(change).mean()) / (2.0 * spread))
+        size, predicted = float(np.abs(eps).mean()), float(expected.mean())
+        if size > 0.0 and predicted > 1e-300:
+            self.scale = _average(self.scale, abs(math.log(size / predicted)))
+
+    def compute(self, generation: int, pool: Pool, clip: float, gaps: FloatArray) -> None:
+        """Add a row; ``gaps`` are distances between pairs of candidates over the noise scale."""
+        rows = pool.by_age()
+        z = rows[:, 0]
+        by_size = z[rows[:, 1].argsort(kind="stable")]
+        half = len(z) // 2
+        small, large = np.sort(by_size[:half]), np.sort(by_size[half:])
+        old, new = np.sort(z[:half]), np.sort(z[half:])
+        self.table.append(
+            (
+                generation,
+                self.correlation,
+                float((np.abs(z) >= clip).mean()) if len(z) else math.nan,
+                len(z),
+                ks(small, large) / ks_critical(len(small), len(large)) if half >= 8 else math.nan,
+                wasserstein(small, large) if half >= 8 else math.nan,
+                wasserstein(old, new) if half >= 8 else math.nan,
+                self.centre,
+                self.scale,
+                float((gaps < 0.25).mean()) if len(gaps) else math.nan,
+            )
+        )
+
+    def firing(self) -> list[str]:
+        """Names of the checks that fire in the newest row."""
+        if self.table.n == 0:
+            return []
+        row = self.table.rows[self.table.n - 1, 1:]
+        return [
+            name
+            for (name, (threshold, side, _)), value in zip(CHECKS.items(), row, strict=True)
+            if (value > threshold if side == "above" else value < threshold)
+        ]
+
+
+def wasserstein(a: FloatArray, b: FloatArray) -> float:
+    """W1 of two *sorted* samples, equal to ``scipy.stats.wasserstein_distance``."""
+    both = np.concatenate((a, b))
+    both.sort()
+    gaps = np.diff(both)
+    below_a = a.searchsorted(both[:-1], side="right") / len(a)
+    below_b = b.searchsorted(both[:-1], side="right") / len(b)
+    return float(np.abs(below_a - below_b) @ gaps)
+
+
+def ks(a: FloatArray, b: FloatArray) -> float:
+    """Kolmogorov-Smirnov distance of two *sorted* samples, equal to ``scipy.stats.ks_2samp``."""
+    both = np.concatenate((a, b))
+    below_a = a.searchsorted(both, side="right") / len(a)
+    below_b = b.searchsorted(both, side="right") / len(b)
+    return float(np.abs(below_a - below_b).max())
+
+
+def ks_critical(n: int, m: int) -> float:
+    """Distance that samples of one law exceed in one case of a hundred."""
+    return 1.628 * math.sqrt((n + m) / (n * m)) if n and m else math.inf
+
+
+def _intra_class(change: FloatArray) -> float:
+    """Correlation of the entries of ``change`` with each other: 1 if all are the same."""
+    k, square = len(change), float(change @ change)
+    if square == 0.0:
+        return 0.0
+    return (float(change.sum()) ** 2 - square) / ((k - 1) * square)
+
+
+def _average(old: float, new: float) -> float:
+    return new if math.isnan(old) else old + (new - old) / _RECALL

@@ -1,0 +1,74 @@
+"""How much two rankings of the same candidates disagree.
+
+| symbol | meaning | range |
+|---|---|---|
+| r_a, r_b | 0-based ranks of the same k candidates under two draws of the noise | |
+| P | sum |r_a - r_b| / k^2, the normalised Spearman footrule (Eq. probe) | [0, 1/2] |
+| q | fraction of discordant pairs (Kendall) | [0, 1] |
+| M | fraction of candidates whose membership in the better mu differs | [0, 1] |
+
+Rankings that have nothing in common give P = 1/3 on average.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noisewise._types import FloatArray, IntArray
+from noisewise.noise.samples import Samples, ranks
+
+
+def footrule(r_a: IntArray, r_b: IntArray) -> float:
+    """P."""
+    return float(np.abs(r_a - r_b).sum()) / len(r_a) ** 2
+
+
+def kendall(r_a: IntArray, r_b: IntArray) -> float:
+    """q."""
+    k = len(r_a)
+    if k < 2:
+        return 0.0
+    order = np.sign(r_a[:, None] - r_a) * np.sign(r_b[:, None] - r_b)
+    return float((order < 0).sum()) / (k * (k - 1))
+
+
+def top_mu(r_a: IntArray, r_b: IntArray, mu: int) -> float:
+    """M."""
+    return float(((r_a < mu) != (r_b < mu)).mean())
+
+
+def displacement(samples: Samples) -> float:
+    """P estimated from the candidates that were evaluated again: how far each would move, as a
+    fraction of the population, if its second value took the place of its first. nan if no
+    candidate has two values."""
+    values = samples.values
+    if values.shape[1] < 2:
+        return float("nan")
+    again = np.flatnonzero(np.isfinite(values[:, 0]) & np.isfinite(values[:, 1]))
+    if len(again) == 0:
+        return float("nan")
+    first, k = values[:, 0], len(values)
+    if len(again) == k:
+        return footrule(ranks(first), ranks(values[:, 1]))
+    old, new = first[again], values[again, 1]
+    # A tie of a candidate with its own old value is no displacement.
+    moved = (first < new[:, None]).sum(axis=1) - (first < old[:, None]).sum(axis=1)
+    moved -= (old < new).astype(moved.dtype)
+    return float(np.abs(moved).mean()) / k
+
+
+def expected_weights(order: IntArray, profile: FloatArray) -> FloatArray:
+    """Mean weight of each candidate over rankings; ``order`` (b, k) lists, per ranking, the
+    candidates from best to worst."""
+    b, k = order.shape
+    handed_out = np.broadcast_to(profile, (b, k)).ravel()
+    total = np.bincount(order.ravel(), weights=handed_out, minlength=k)
+    return np.asarray(total / b, dtype=float)
+
+
+def weight_variance(order: IntArray, profile: FloatArray) -> FloatArray:
+    """U, the variance of each candidate's weight over rankings (Eq. weight_instability)."""
+    mean = expected_weights(order, profile)
+    square = expected_weights(order, profile * profile)
+    out: FloatArray = square - mean * mean
+    return out

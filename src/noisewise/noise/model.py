@@ -1,0 +1,105 @@
+"""The noise model of RB-PEM: centre, scale and residual pool (App. B, steps 1-5).
+
+| symbol | meaning | shape |
+|---|---|---|
+| c, s | centre and scale of each candidate | (k,) |
+| z | residuals drawn from the pool | (b, k) |
+| y~ | synthetic values, c + s z (Eq. synthetic_y) | (b, k) |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noisewise._check import integer, one_of, positive_real
+from noisewise._data import data
+from noisewise._types import FloatArray, IntArray
+from noisewise.generation import Generation
+from noisewise.noise import centres, scales
+from noisewise.noise.archive import Archive
+from noisewise.noise.diagnostics import Diagnostics
+from noisewise.noise.pool import Pool, residuals
+
+#: Recent residuals from which the scale is fitted.
+_SCALE_WINDOW = 128
+
+
+@data
+@dataclass(slots=True)
+class NoiseMemory:
+    """What is known of the noise."""
+
+    pool: Pool
+    #: Newest raw residuals, from which the scale is fitted: columns centre, residual.
+    recent: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    scale: tuple[float, float] = (0.0, 0.0)
+    archive: Archive | None = None
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    #: Generations weighed by the bootstrap, and without it for want of residuals.
+    bootstrapped: int = 0
+    unpooled: int = 0
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """Options of the noise model; see `noisewise.methods.RBPEM`."""
+
+    centre: str = "observed"
+    scale: str = "linear"
+    clip: float = 10.0
+    pool_size: int = 512
+    archive_size: int = 600
+
+    def __post_init__(self) -> None:
+        one_of("centre", self.centre, centres.CENTRES)
+        one_of("scale", self.scale, scales.MODELS)
+        positive_real("clip", self.clip)
+        integer("pool_size", self.pool_size, least=2)
+        integer("archive_size", self.archive_size, least=2)
+
+    def start(self) -> NoiseMemory:
+        kept = Archive(self.archive_size) if self.centre == "archive" else None
+        return NoiseMemory(Pool(self.pool_size), archive=kept)
+
+    def learn(self, gen: Generation, memory: NoiseMemory) -> None:
+        """Put this generation's residuals into the pool and refit the scale (steps 1, 3, 4)."""
+        who, eps, medians = residuals(gen.samples)
+        if len(who):
+            expected = scales.evaluate(self.scale, memory.scale, medians)
+            memory.recent = np.vstack((memory.recent, np.column_stack((medians, eps))))
+            memory.recent = memory.recent[-_SCALE_WINDOW:]
+            memory.scale = scales.fit(self.scale, memory.recent[:, 0], memory.recent[:, 1])
+            s = scales.evaluate(self.scale, memory.scale, medians)
+            z = np.clip(eps / s, -self.clip, self.clip)
+            memory.pool.insert(z, medians, gen.index)
+            memory.diagnostics.observe(gen.samples, eps, expected)
+        if memory.archive is not None:
+            good = np.isfinite(gen.samples.values).any(axis=1)
+            memory.archive.insert(gen.X[good], gen.samples.median()[good])
+
+    def centre_and_scale(
+        self, gen: Generation, memory: NoiseMemory
+    ) -> tuple[FloatArray, FloatArray]:
+        """c and s of every candidate (steps 2 and 3); c is +inf where all evaluations failed."""
+        y = gen.samples.median()
+        good = np.isfinite(y)
+        c = y.copy()
+        s = scales.evaluate(self.scale, memory.scale, np.where(good, y, 0.0))
+        if self.centre == "ridge" and good.sum() >= 2:
+            c[good] = centres.ridge(gen.standardise(gen.X[good]), y[good])
+        elif memory.archive is not None and memory.archive.size >= 2 * len(y):
+            X, past = memory.archive.points()
+            Z = gen.standardise(gen.X[good])
+            c[good] = centres.archive(Z, y[good], gen.standardise(X), past, s[good])
+        return c, scales.evaluate(self.scale, memory.scale, np.where(good, c, 0.0))
+
+    def rankings(self, gen: Generation, memory: NoiseMemory, b: int) -> IntArray:
+        """``b`` bootstrap rankings: the candidates from best to worst, (b, k) (step 5)."""
+        c, s = self.centre_and_scale(gen, memory)
+        pool = memory.pool.z
+        drawn = pool[gen.rng.integers(len(pool), size=(b, len(c)))]
+        drawn *= s
+        drawn += c
+        return drawn.argsort(axis=1)

@@ -1,0 +1,77 @@
+"""The residual pool: standardised residuals of repeated evaluations, kept over generations.
+
+| symbol | meaning | shape |
+|---|---|---|
+| eps | residual of a value about its candidate's median, corrected for few repeats | |
+| s | scale of the noise at the candidate | |
+| z | clip(eps / s, [-M, M]), what the pool holds | (N,) |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray, IntArray
+from noisewise.noise.samples import Samples
+
+
+@data
+@dataclass(slots=True)
+class Pool:
+    """A ring of the newest ``capacity`` residuals. Columns: z, |centre| at which it was seen,
+    generation."""
+
+    capacity: int
+    rows: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    #: Residuals ever inserted; the next one goes to ``inserted % capacity``.
+    inserted: int = 0
+
+    @property
+    def size(self) -> int:
+        return min(self.inserted, self.capacity)
+
+    @property
+    def z(self) -> FloatArray:
+        """The residuals, in no particular order."""
+        out: FloatArray = self.rows[: self.size, 0]
+        return out
+
+    def insert(self, z: FloatArray, centre: FloatArray, generation: int) -> None:
+        if len(self.rows) == 0:
+            self.rows = np.zeros((self.capacity, 3))
+        at = (self.inserted + np.arange(len(z))) % self.capacity
+        self.rows[at, 0], self.rows[at, 1], self.rows[at, 2] = z, np.abs(centre), generation
+        self.inserted += len(z)
+
+    def by_age(self) -> FloatArray:
+        """All rows, oldest first."""
+        if self.inserted <= self.capacity:
+            return self.rows[: self.inserted]
+        return np.roll(self.rows, -(self.inserted % self.capacity), axis=0)
+
+
+def residuals(samples: Samples) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Candidates (one entry per residual), residuals about the candidate's median, and those
+    medians, of all candidates with at least two values.
+
+    n residuals about their own median vary less than the noise does; they are widened by
+    sqrt(n / (n - 1)), which is exact for pairs.
+    """
+    values = samples.values
+    if values.shape[1] < 2:
+        return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
+    counts = samples.counts
+    again = np.flatnonzero(counts >= 2)
+    block = values[again]
+    good = np.isfinite(block)
+    clean = np.where(good, block, np.nan)
+    n = counts[again]
+    if block.shape[1] == 2:
+        medians = 0.5 * (block[:, 0] + block[:, 1])
+    else:
+        medians = np.nanmedian(clean, axis=1) if len(again) else np.empty(0)
+    eps = (clean - medians[:, None]) * np.sqrt(n / (n - 1.0))[:, None]
+    return np.repeat(again, n), eps[good], np.repeat(medians, n)

@@ -1,0 +1,88 @@
+"""How noisy is my objective where I am about to search?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noisewise import problem
+from noisewise._check import integer
+from noisewise.core.covariance import Diagonal
+from noisewise.core.strategy import Strategy
+from noisewise.generation import Setup
+from noisewise.methods.base import default_population
+from noisewise.noise.misranking import footrule, kendall, top_mu
+from noisewise.noise.samples import ranks
+from noisewise.optimizer import as_value
+
+#: Above this P noise decides the ranks; rankings without anything in common have 1/3.
+_NOISY, _VERY_NOISY = 0.12, 0.22
+
+
+@dataclass(frozen=True)
+class ProbeReport:
+    """Disagreement of two rankings of the same points.
+
+    P
+        Normalised rank disagreement, 0 to 1/2; 1/3 is what pure noise gives.
+    kendall
+        Fraction of pairs whose order changed.
+    top_mu
+        Fraction of points that moved into or out of the better half.
+    nfev
+        Evaluations spent.
+    """
+
+    P: float
+    kendall: float
+    top_mu: float
+    nfev: int
+
+    @property
+    def advice(self) -> str:
+        """What follows, in a sentence."""
+        share = f"ranks of repeated evaluations disagree by {self.P:.0%}"
+        if self.P == 0.0:
+            return f"{share}: at this scale the objective is as good as deterministic."
+        if self.P < _NOISY:
+            return (
+                f"{share}: noise hardly matters yet. It may later, when steps get small: "
+                'method="auto" watches for that.'
+            )
+        strength = "matters" if self.P < _VERY_NOISY else "dominates"
+        return (
+            f'{share} (pure noise would give 33 %): noise {strength}. Use method="auto" and '
+            "spend evaluations on more candidates per generation rather than on repeating each."
+        )
+
+
+def probe(
+    fun: Callable[..., Any],
+    x0: Any = None,
+    *,
+    bounds: Any = None,
+    sigma0: float | None = None,
+    n: int | None = None,
+    rng: Any = None,
+) -> ProbeReport:
+    """Evaluate ``n`` points from the initial search distribution twice each and compare ranks.
+
+    Costs 2n evaluations; n is the default population size if not given.
+
+    >>> import numpy as np, noisewise as nw
+    >>> nw.probe(lambda x: x @ x, np.ones(5), sigma0=1.0, rng=0).P
+    0.0
+    """
+    start = problem.start(x0, bounds, sigma0)
+    d = len(start.mean)
+    k = default_population(Setup(d, 1)) if n is None else integer("n", n, least=2)
+    strategy = Strategy(d, Diagonal())
+    search, _ = problem.generators(rng)
+    state = strategy.start(start.mean, start.sigma)
+    X = start.box.outer(strategy.sample(state, k, start.box, search))
+    a, b = (np.array([as_value(fun(x.copy())) for x in X]) for _ in range(2))
+    r_a, r_b = ranks(a), ranks(b)
+    return ProbeReport(footrule(r_a, r_b), kendall(r_a, r_b), top_mu(r_a, r_b, k // 2), 2 * k)
