@@ -29,6 +29,8 @@ from noisewise.result import ALL_FAILED, RUNNING
 _LEAST = 4
 #: Generations in a row without one success before a run gives up.
 BARREN = 3
+#: Generations over which the measured misranking is averaged.
+_RECALL = 16
 #: Stands for the recommendation where a candidate's index is expected.
 _RECOMMENDED = -1
 
@@ -82,6 +84,8 @@ class Run:
     around: FloatArray = field(default_factory=lambda: np.empty(0))
     history: History = field(default_factory=History)
     misranking: float = math.nan
+    #: Generations in which misranking was measured.
+    measured: int = 0
 
 
 class Engine:
@@ -248,11 +252,19 @@ class Engine:
             )
             run.recommender = parts.recommender.step(run.recommender, gen, run.state)
             run.around = run.samples.first
-        run.misranking = gen.notes.get("misranking", run.misranking)
+        self._note_misranking(gen.notes.get("misranking", math.nan))
         self._record(gen, info, smallest)
         run.generation += 1
         if run.barren >= BARREN:
             run.status = ALL_FAILED
+
+    def _note_misranking(self, measured: float) -> None:
+        """Running mean of what is measured; the first measurements count equally."""
+        run = self.run
+        if not math.isnan(measured):
+            run.measured += 1
+            old = 0.0 if run.measured == 1 else run.misranking
+            run.misranking = old + (measured - old) / min(run.measured, _RECALL)
 
     def _record(self, gen: Generation, info: Info | None, smallest: float) -> None:
         run, first = self.run, gen.samples.first

@@ -80,7 +80,9 @@ class Diagnostics:
 
     correlation: float = math.nan
     centre: float = math.nan
-    scale: float = math.nan
+    #: Mean size of held-out residuals, and of the scales predicted for them.
+    residual: float = math.nan
+    predicted: float = math.nan
     table: History = field(
         default_factory=lambda: History(("generation", *CHECKS), np.empty((0, 1 + len(CHECKS))), 0)
     )
@@ -97,9 +99,15 @@ class Diagnostics:
         spread = float(np.abs(first - np.median(first)).mean())
         if len(change) and spread > 0.0:
             self.centre = _average(self.centre, float(np.abs(change).mean()) / (2.0 * spread))
-        size, predicted = float(np.abs(eps).mean()), float(expected.mean())
-        if size > 0.0 and predicted > 1e-300:
-            self.scale = _average(self.scale, abs(math.log(size / predicted)))
+        predicted = float(expected.mean())
+        if predicted > 1e-300:  # there was a prediction
+            self.residual = _average(self.residual, float(np.abs(eps).mean()))
+            self.predicted = _average(self.predicted, predicted)
+
+    @property
+    def scale(self) -> float:
+        """|log| of the ratio of held-out residuals to what was predicted for them."""
+        return abs(math.log(self.residual / self.predicted)) if self.residual > 0.0 else math.nan
 
     def compute(self, generation: int, pool: Pool, clip: float, gaps: FloatArray) -> None:
         """Add a row; ``gaps`` are distances between pairs of candidates over the noise scale."""

@@ -41,9 +41,7 @@ class ResidualBootstrap(Selection):
             gen.notes["misranking"] = displacement(gen.samples)
         if gen.index % self.diagnostics_every == 0:
             self._diagnose(gen, memory)
-        alarmed = bool(self.fallback) and any(
-            c in self.fallback for c in memory.diagnostics.firing()
-        )
+        alarmed = set(self.fallback) & set(memory.diagnostics.firing())
         if memory.pool.size == 0 or alarmed:
             memory.unpooled += memory.pool.size == 0
             return rank_weights(gen.samples.median(), gen.profile), memory
