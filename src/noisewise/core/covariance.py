@@ -6,6 +6,7 @@
 | B, D | eigenvectors and square roots of eigenvalues, C = B D^2 B^T | (n, n), (n,) |
 | Z | standard normal rows | (k, n) |
 | Y | steps, ~ N(0, C) | (k, n) |
+| q | squared ratio of the step sizes after and before an update | |
 """
 
 from __future__ import annotations
@@ -72,6 +73,20 @@ class Covariance(ABC):
     def deviations(self, state: Any) -> FloatArray:
         """Standard deviation of each coordinate."""
 
+    @abstractmethod
+    def movement(self, before: Any, after: Any, q: float) -> FloatArray:
+        """C^(-1/2) (q C' - C) C^(-1/2) / sqrt(2): how far ``after`` is from ``before``, in the
+        coordinates in which the Fisher information of ``before`` is the identity."""
+
+    @abstractmethod
+    def blend(self, before: Any, after: Any, q: float, eta: float) -> tuple[Any, float]:
+        """C + eta (q C' - C) as a state of determinant one, and the factor by which the step
+        size of ``before`` has to grow to make up for that."""
+
+    @abstractmethod
+    def scatter(self, n: int) -> float:
+        """E |z z^T - I|^2 over the entries this model learns, z standard normal."""
+
 
 @dataclass(frozen=True)
 class Full(Covariance):
@@ -112,11 +127,15 @@ class Full(Covariance):
         stale = state.stale + rates.c_1 + rates.c_mu
         if stale <= self.laziness / n:
             return FullState(C, state.B, state.D, stale)
+        return self._decomposed(C)
+
+    def _decomposed(self, C: FloatArray) -> FullState:
+        """The state of ``C``; that of the identity where ``C`` is beyond repair."""
         C += C.T
         C *= 0.5
         D2, B, info = lapack.dsyevd(C)
         if info != 0 or not D2[-1] > 0.0 or not math.isfinite(D2[-1]):
-            return self.start(n)
+            return self.start(len(C))
         if D2[0] < _SMALLEST * D2[-1]:
             np.maximum(D2, _SMALLEST * D2[-1], out=D2)
             C = (B * D2) @ B.T
@@ -125,6 +144,22 @@ class Full(Covariance):
     def deviations(self, state: FullState) -> FloatArray:
         out: FloatArray = np.sqrt(np.diagonal(state.C))
         return out
+
+    def movement(self, before: FullState, after: FullState, q: float) -> FloatArray:
+        root = (before.B / before.D) @ before.B.T
+        out: FloatArray = root @ (q * after.C - before.C) @ root
+        out *= math.sqrt(0.5)
+        return out
+
+    def blend(
+        self, before: FullState, after: FullState, q: float, eta: float
+    ) -> tuple[FullState, float]:
+        state = self._decomposed((1.0 - eta) * before.C + (eta * q) * after.C)
+        growth = math.exp(float(np.log(state.D).mean()))
+        return FullState(state.C / growth**2, state.B, state.D / growth), growth
+
+    def scatter(self, n: int) -> float:
+        return n * (n + 1.0)
 
 
 @dataclass(frozen=True)
@@ -158,11 +193,30 @@ class Diagonal(Covariance):
         C *= rates.c_mu
         C += rates.c_1 * (p_c * p_c)
         C += keep * state.C
+        return self._rooted(C)
+
+    def _rooted(self, C: FloatArray) -> DiagonalState:
+        """The state of ``C``; that of the identity where ``C`` is beyond repair."""
         largest = C.max()
         if not (largest > 0.0 and math.isfinite(largest)):
-            return self.start(len(p_c))
+            return self.start(len(C))
         np.maximum(C, _SMALLEST * largest, out=C)
         return DiagonalState(C, np.sqrt(C))
 
     def deviations(self, state: DiagonalState) -> FloatArray:
         return state.D
+
+    def movement(self, before: DiagonalState, after: DiagonalState, q: float) -> FloatArray:
+        out: FloatArray = (q * after.C - before.C) / before.C
+        out *= math.sqrt(0.5)
+        return out
+
+    def blend(
+        self, before: DiagonalState, after: DiagonalState, q: float, eta: float
+    ) -> tuple[DiagonalState, float]:
+        state = self._rooted((1.0 - eta) * before.C + (eta * q) * after.C)
+        growth = math.exp(float(np.log(state.D).mean()))
+        return DiagonalState(state.C / growth**2, state.D / growth), growth
+
+    def scatter(self, n: int) -> float:
+        return 2.0 * n

@@ -50,6 +50,8 @@ class Info:
     mu_eff: float
     rates: Rates
     step: FloatArray  # y_w
+    #: h_sigma: the step-size path was short enough for p_c to move.
+    moving: bool
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,7 @@ class Strategy:
         length = math.sqrt(float(p_sigma @ p_sigma))
         chi_n = math.sqrt(n) * (1.0 - 1.0 / (4.0 * n) + 1.0 / (21.0 * n * n))
         change = (c_sigma / rates.d_sigma) * (length / chi_n - 1.0)
-        sigma = state.sigma * math.exp(min(1.0, change))
-        sigma = min(max(sigma, _SIGMA_MIN), _SIGMA_MAX)
+        sigma = safe_sigma(state.sigma * math.exp(min(1.0, change)))
 
         # Covariance adaptation
         unfilled = state.unfilled * (1.0 - c_sigma) ** 2
@@ -119,7 +120,7 @@ class Strategy:
             keep += rates.c_1 * c_c * (2.0 - c_c)
         covariance = cov.update(state.covariance, keep, rates, p_c, w, Y)
         new = State(mean, sigma, covariance, p_sigma, p_c, unfilled)
-        return new, Info(mu_eff, rates, y_w)
+        return new, Info(mu_eff, rates, y_w, moving)
 
     def _alpha(self, negative: FloatArray, mu_eff: float, rates: Rates) -> float:
         """Total mass of the negative weights (tutorial eq. 50-53)."""
@@ -148,6 +149,11 @@ class Strategy:
         alpha = self._alpha(negative, mu_eff, rates)
         scaled = negative * (alpha / -float(negative.sum()))
         return np.asarray(positive + scaled * (self.n / (lengths + 1e-8)))
+
+
+def safe_sigma(sigma: float) -> float:
+    """``sigma``, or the nearest step size that cannot overflow."""
+    return min(max(sigma, _SIGMA_MIN), _SIGMA_MAX)
 
 
 def _split(weights: FloatArray) -> tuple[FloatArray, FloatArray | None]:
