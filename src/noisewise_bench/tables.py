@@ -111,7 +111,7 @@ class Table:
         body = "".join(
             "<tr>"
             + "".join(
-                f'<td{" class=n" if is_right else ""} data-v="{html.escape(_raw(value))}">'
+                f'<td{_class(cell, is_right)} data-v="{html.escape(_raw(value))}">'
                 f"{html.escape(cell)}</td>"
                 for value, cell, is_right in zip(raw, shown, right, strict=True)
             )
@@ -152,6 +152,11 @@ def _markdown(text: str) -> str:
 
 def _pipes(cells: Iterable[str]) -> str:
     return "| " + " | ".join(_markdown(cell) for cell in cells) + " |"
+
+
+def _class(cell: str, is_right: bool) -> str:
+    """Numbers stand right; long text may wrap."""
+    return " class=n" if is_right else " class=text" if len(cell) > 60 else ""
 
 
 def _raw(value: Any) -> str:
