@@ -34,12 +34,14 @@ class History:
 
     def append(self, row: tuple[float, ...]) -> None:
         if self.n == len(self.rows):
-            bigger = np.empty((max(16, 2 * self.n), len(self.columns)))
+            bigger = np.zeros((max(16, 2 * self.n), len(self.columns)))
             bigger[: self.n] = self.rows[: self.n]
             self.rows = bigger
         self.rows[self.n] = row
         self.n += 1
 
     def as_dict(self) -> dict[str, FloatArray]:
-        """A copy, one array per column."""
-        return {name: self.rows[: self.n, j].copy() for j, name in enumerate(self.columns)}
+        """One read-only array per column, of what is recorded so far."""
+        done = self.rows[: self.n]  # a view: what is recorded never changes
+        done.setflags(write=False)
+        return {name: done[:, j] for j, name in enumerate(self.columns)}

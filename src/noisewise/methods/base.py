@@ -32,6 +32,8 @@ class Method(ABC):
     """
 
     name: ClassVar[str]
+    #: Whether only the order of the values counts, not the values themselves.
+    rank_based: ClassVar[bool] = True
 
     covariance: str = "full"
     population: int | None = None

@@ -35,6 +35,7 @@ class ProbeSwitch(Method):
     """
 
     name: ClassVar[str] = "probe-switch"
+    rank_based: ClassVar[bool] = False
 
     threshold: float = 0.12
     warm_start: bool = True

@@ -47,6 +47,7 @@ class RBPEM(Method):
     """
 
     name: ClassVar[str] = "rb-pem"
+    rank_based: ClassVar[bool] = False
 
     k_max: int = 1
     n_bootstrap: int = 32

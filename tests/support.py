@@ -1,0 +1,83 @@
+"""What several test files share: the methods under test, noise tied to a trial, ways to drive."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import noisewise as nw
+from noisewise import _data, methods
+from noisewise.core.profiles import Log, PowerLift, Uniform
+from noisewise.methods import CMAES, PEM, RBPEM, Method
+
+Value = Callable[[nw.Trial], float]
+
+
+def noisy(trial: nw.Trial) -> float:
+    """A sphere with noise that belongs to the trial, whenever and wherever it is evaluated."""
+    noise = np.random.default_rng(trial.id).normal()
+    return float(trial.x @ trial.x + noise)
+
+
+def draws(X: Any, n: int, rng: np.random.Generator) -> Any:
+    """Fresh values of that sphere, as exact PEM wants them."""
+    return (X * X).sum(axis=1) + rng.normal(size=(n, len(X)))
+
+
+def _registered() -> dict[str, Method]:
+    needs = {"pem": {"draws": draws, "n_draws": 16}}
+    return {name: methods.get(name, **needs.get(name, {})) for name in nw.list_methods()}
+
+
+METHODS: dict[str, Method] = _registered() | {
+    "cma-es, active": CMAES(profile=Log(active=True)),
+    "cma-es, fixed rates, small steps": CMAES(rates="fixed", c_mean=0.5, profile=Uniform()),
+    "sep-cma-es, power lift": CMAES(covariance="diagonal", profile=PowerLift()),
+    "rb-pem, ridge, active": RBPEM(centre="ridge", k_max=3, profile=Log(active=True)),
+    "rb-pem, power lift": RBPEM(profile=PowerLift(), scale="variance"),
+}
+
+
+def start(method: Method, d: int = 3, budget: int = 60, **options: Any) -> nw.Optimizer:
+    """An optimizer two steps away from the optimum of the sphere."""
+    given = {"x0": np.full(d, 2.0), "sigma0": 1.0, "rng": 0} | options
+    return nw.Optimizer(budget=budget, method=method, **given)
+
+
+def with_population(method: Method, population: int | None) -> Method:
+    return dataclasses.replace(method, population=population)
+
+
+def drive(
+    opt: nw.Optimizer,
+    value: Value = noisy,
+    rng: np.random.Generator | None = None,
+    after_tell: Callable[[nw.Optimizer], nw.Optimizer] = lambda opt: opt,
+) -> dict[int, bytes]:
+    """Run to the end; returns the bytes of every point by trial id.
+
+    With ``rng``, trials are asked for in random portions and told in random order.
+    """
+    asked: dict[int, bytes] = {}
+    waiting: list[nw.Trial] = []
+    while not opt.done:
+        more = opt.ask(None if rng is None else int(rng.integers(1, 8)))
+        asked.update({t.id: t.x.tobytes() for t in more})
+        waiting += more
+        if rng is not None:
+            rng.shuffle(waiting)  # type: ignore[arg-type]
+        tells = len(waiting) if rng is None else int(rng.integers(0, len(waiting) + 1))
+        for trial in waiting[:tells]:
+            opt.tell(trial.id, value(trial))
+            opt = after_tell(opt)
+        waiting = waiting[tells:]
+    return asked
+
+
+def data_of(opt: nw.Optimizer) -> str:
+    """Everything that makes up the run, to the bit."""
+    return json.dumps(_data.encode(opt.data[1]))
