@@ -60,7 +60,7 @@ class AdditiveNoise:
         self.law, self.level = law, float(level)
         suffix = "" if law == "none" else f"/{self.level!r}{'abs' if absolute else ''}"
         self.name = f"additive/f{function}/i{instance}/d{dimension}/{law}{suffix}"
-        self.fopt = landscape.fopt
+        self.fopt, self.xopt = landscape.fopt, landscape.xopt
         self.x0: FloatArray = np.zeros(dimension)
         self.bounds: tuple[FloatArray, FloatArray] | None = (
             np.full(dimension, -BOX),

@@ -27,8 +27,8 @@ class Cost:
     noisy: float  # noisy values and the regret of the same batch
 
 
-def measure(function: int, dimension: int = 40, rows: int = 15, repeats: int = 300) -> Cost:
-    """Smallest of five interleaved timings of ``repeats`` batches, all new to the problem."""
+def measure(function: int, dimension: int = 40, rows: int = 15, repeats: int = 24) -> Cost:
+    """Smallest of 30 short, interleaved timings of ``repeats`` batches, all new to the problem."""
     rng = np.random.default_rng(function)
     pool = list(rng.uniform(-5.0, 5.0, (8, rows, dimension)))
     reference: Any = optional("cma.bbobbenchmarks").dictbbob[function](1)
@@ -41,7 +41,7 @@ def measure(function: int, dimension: int = 40, rows: int = 15, repeats: int = 3
 
     batches = list(itertools.islice(itertools.cycle(pool), repeats))
     calls = (reference._evalfull, landscape, noisy_and_regret)
-    rounds = [[_microseconds(call, batches) for call in calls] for _ in range(5)]
+    rounds = [[_microseconds(call, batches) for call in calls] for _ in range(30)]
     return Cost(function, *np.min(rounds, axis=0))
 
 
