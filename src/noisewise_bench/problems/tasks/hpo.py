@@ -34,7 +34,7 @@ class HPO(SimulatedTask):
     """Validation log-loss plus penalty after 50 steps; the seed draws the rows and the split."""
 
     budget = 200
-    n_truth = 256
+    n_truth = 128
 
     def __init__(self, seed: int = 1, data: DataName = "digits") -> None:
         super().__init__(f"task/hpo-{data}/s{seed}", np.array(START), LOW, HIGH, seed, data)

@@ -1,0 +1,74 @@
+"""The official suite, its data, and cocopp's pages from them."""
+
+import numpy as np
+import pytest
+
+from noisewise_bench import official
+
+
+def random_search(oracle, budget, seed):
+    low, high = oracle.bounds
+    X = np.random.default_rng(seed).uniform(low, high, (budget, oracle.dimension))
+    return X[np.argmin(oracle(X))]
+
+
+def test_command_runs_the_suite_and_cocopp(tmp_path, capsys):
+    """One function, so that cocopp is done soon; paths may contain spaces."""
+    out = tmp_path / "coco data"
+    arguments = (
+        f"--method {__name__}:random_search --dimensions 2 --instances 1-3 --functions 110 "
+        "--budget 20d --post --out"
+    )
+    official.main([*arguments.split(), str(out)])
+    data = next(p for p in out.iterdir() if p.name.endswith("random_search"))
+    info = (data / "bbobexp_f110.info").read_text()
+    assert "suite = 'bbob-noisy', funcId = 110, DIM = 2" in info
+    assert [part.split("|")[0] for part in info.split(", ")[-3:]] == ["1:40", "2:40", "3:40"]
+    page = out / "ppdata" / "index.html"
+    assert page.exists()
+    assert list((out / "ppdata").glob("*/ppfigdim_f110.svg"))
+    assert str(page) in capsys.readouterr().out
+
+
+def test_data_depend_on_the_method_and_its_seed_only(tmp_path):
+    logged = []
+    for run, seed in enumerate([0, 0, 1]):
+        folder = official.run_official(
+            random_search,
+            "random",
+            tmp_path / str(run),
+            dimensions=[3],
+            instances=[1],
+            functions=[101, 129],
+            budget="10d",
+            seed=seed,
+        )
+        logged.append((folder / "data_f129" / "bbobexp_f129_DIM3.dat").read_text())
+    assert logged[0] == logged[1] != logged[2]
+
+
+def test_logged_values_are_the_truth_of_the_seeded_twin(tmp_path):
+    seen = []
+
+    def watched(oracle, budget, seed):
+        X = np.random.default_rng(seed).uniform(-5, 5, (budget, oracle.dimension))
+        seen.append((oracle._problem, X))
+        oracle(X)
+        return X[0]
+
+    folder = official.run_official(
+        watched, "w", tmp_path, dimensions=[2], instances=[4], functions=[122], budget=30
+    )
+    (problem, X), data = seen[0], (folder / "data_f122" / "bbobexp_f122_DIM2.dat").read_text()
+    assert problem.name == "official-bbob-noisy/f122/i4/d2"
+    rows = [line.split() for line in data.splitlines() if not line.startswith("%")]
+    best = np.minimum.accumulate(problem.regret(X))
+    for row in rows:
+        assert float(row[2]) == pytest.approx(best[int(row[0]) - 1], rel=1e-6)
+
+
+def test_says_what_is_wrong(tmp_path):
+    with pytest.raises(ValueError, match="dimensions has 4, the suite takes 2, 3, 5, 10, 20, 40"):
+        official.run_official(random_search, "r", tmp_path, dimensions=[4])
+    with pytest.raises(RuntimeError, match="cocopp could not process"):
+        official.post_process(tmp_path / "nothing", tmp_path / "pages")
