@@ -18,17 +18,14 @@ class Ledger:
 
     budget: int
     reserve: int = 0
-    #: Charged evaluations by kind.
+    #: Charged evaluations, in all and by kind.
+    charged: int = 0
     base: int = 0
     reevaluation: int = 0
     confirmation: int = 0
     #: Evaluations whose value came back, and how many of those were failures.
     told: int = 0
     failures: int = 0
-
-    @property
-    def charged(self) -> int:
-        return self.base + self.reevaluation + self.confirmation
 
     @property
     def remaining(self) -> int:
@@ -42,14 +39,16 @@ class Ledger:
 
     def charge(self, base: int = 0, reevaluation: int = 0) -> None:
         """Charge evaluations of the search; asking for more than is free is a bug."""
-        if base + reevaluation > self.free:
+        if base + reevaluation > self.budget - self.reserve - self.charged:
             raise AssertionError("the ledger was asked for more than is free")
+        self.charged += base + reevaluation
         self.base += base
         self.reevaluation += reevaluation
 
     def charge_confirmation(self) -> int:
         """Charge all that is left for the confirmation and say how many that are."""
         n = self.remaining
+        self.charged += n
         self.confirmation += n
         self.reserve = 0
         return n

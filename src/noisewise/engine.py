@@ -7,7 +7,9 @@ the part that users see.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from noisewise._types import FloatArray
 from noisewise.budget import Ledger
 from noisewise.core.box import Box
 from noisewise.core.strategy import Info, State
+from noisewise.evaluation.plans import everyone
 from noisewise.generation import Controls, Generation, Setup
 from noisewise.history import History
 from noisewise.methods import Method
@@ -76,6 +79,9 @@ class Run:
     X: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     samples: Samples = field(default_factory=lambda: Samples.empty(0))
     wave: int = 0
+    #: Spent fraction of the budget when it began, and what its parts noted so far.
+    progress: float = 0.0
+    notes: dict[str, float] = field(default_factory=dict)
     #: Trials not told yet: id -> (candidate, slot).
     pending: dict[int, tuple[int, int]] = field(default_factory=dict)
     next_id: int = 0
@@ -138,10 +144,11 @@ class Engine:
             run.confirming = True
             run.samples = Samples(np.full((1, run.ledger.remaining), np.nan))
             n = run.ledger.charge_confirmation()
-            self._issue([(_RECOMMENDED, slot) for slot in range(n)])
+            self._issue(zip(repeat(_RECOMMENDED), range(n)), n)
             return
         run.X = self.strategy.sample(run.state, k, run.box, run.search)
         run.samples, run.wave = Samples.empty(k), 0
+        run.progress, run.notes = 1.0 - run.ledger.free / run.setup.budget, {}
         self._gen = self._generation()
         self._request()
 
@@ -166,46 +173,55 @@ class Engine:
         def standardise(X: FloatArray) -> FloatArray:
             return covariance.whiten(state.covariance, (X - state.mean) / state.sigma)
 
-        progress = 1.0 - run.ledger.free / run.setup.budget
         return Generation(
             run.generation,
             run.X,
             run.samples,
             run.controls,
-            self.parts.profile.weights(len(run.X), progress),
-            progress,
+            self.parts.profile.weights(len(run.X), run.progress),
+            run.progress,
             run.bootstrap,
             standardise,
             run.box.outer,
             run.wave,
+            run.notes,
         )
 
     def _request(self) -> bool:
         """Hand out what the plan asks for, as far as the ledger allows."""
         run, gen = self.run, self._gen
-        wanted = self.parts.plan.request(gen, run.selection)[: run.ledger.free]
+        wanted = self.parts.plan.request(gen, run.selection)
         if len(wanted) == 0:
             return False
-        slots = run.samples.values.shape[1]
-        if slots == 0 and len(wanted) <= len(run.X):
-            places = [(i, 0) for i in wanted.tolist()]
-        else:
-            used = (~np.isnan(run.samples.values)).sum(axis=1).tolist()
-            places = []
-            for i in wanted.tolist():
-                places.append((i, used[i]))
-                used[i] += 1
-        run.samples.extend(1 + max(slot for _, slot in places))
+        k, free = len(run.X), run.ledger.free
+        if wanted is everyone(k) and gen.wave == 0 and k <= free:  # by far the most common
+            run.samples.extend(1)
+            run.ledger.charge(base=k)
+            self._issue(zip(range(k), repeat(0)), k)
+            return True
+        places = self._places(wanted[:free].tolist())
+        if not places:
+            return False
         first = sum(slot == 0 for _, slot in places)
+        run.samples.extend(1 + max(slot for _, slot in places))
         run.ledger.charge(base=first, reevaluation=len(places) - first)
-        self._issue(places)
+        self._issue(places, len(places))
         return True
 
-    def _issue(self, places: list[tuple[int, int]]) -> None:
+    def _places(self, wanted: list[int]) -> list[tuple[int, int]]:
+        """Candidate and slot of each evaluation that is wanted."""
+        values, places = self.run.samples.values, []
+        used = (~np.isnan(values)).sum(axis=1).tolist()
+        for i in wanted:
+            places.append((i, used[i]))
+            used[i] += 1
+        return places
+
+    def _issue(self, places: Iterable[tuple[int, int]], n: int) -> None:
         run = self.run
-        ids = range(run.next_id, run.next_id + len(places))
+        ids = range(run.next_id, run.next_id + n)
         run.next_id = ids.stop
-        run.pending = dict(zip(ids, places, strict=True))
+        run.pending = dict(zip(ids, places))  # noqa: B905
         self.waiting = list(ids)
 
     def trials(self, ids: list[int]) -> list[Trial]:
@@ -223,6 +239,18 @@ class Engine:
             Trial(id, x, kinds[slot > 0])
             for id, x, (_, slot) in zip(ids, rows, places, strict=True)
         ]
+
+    def tell_wave(self, values: FloatArray) -> None:
+        """The finite values of all pending trials, in order."""
+        run = self.run
+        if run.wave == 0 and len(values) == len(run.X) and not run.confirming:
+            run.samples.put_first(values)
+        else:
+            for place, value in zip(run.pending.values(), values.tolist(), strict=True):
+                run.samples.put(*place, value, None)
+        run.pending = {}
+        run.ledger.told += len(values)
+        self.advance()
 
     def advance(self) -> None:
         """All trials of a wave are told: ask for more, or close the generation."""
@@ -268,7 +296,7 @@ class Engine:
 
     def _record(self, gen: Generation, info: Info | None, smallest: float) -> None:
         run, first = self.run, gen.samples.first
-        total = float(first.sum())
+        total = sum(first.tolist())
         mean = total / len(first) if total < math.inf else estimate(first)[0]
         run.history.append(
             (

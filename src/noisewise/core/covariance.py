@@ -91,10 +91,10 @@ class Covariance(ABC):
 @dataclass(frozen=True)
 class Full(Covariance):
     """A full matrix. It is decomposed when the weight of what it learnt since the last
-    decomposition exceeds ``laziness``/n: at 0.1 a decomposition costs no more, over the run,
-    than the updates do."""
+    decomposition exceeds ``laziness``/n, that is, after it changed by about that much along any
+    axis."""
 
-    laziness: float = 0.1
+    laziness: float = 0.5
 
     def start(self, n: int) -> FullState:
         return FullState(np.eye(n), np.eye(n), np.ones(n))
@@ -104,11 +104,11 @@ class Full(Covariance):
 
     def stretch(self, state: FullState, Z: FloatArray) -> FloatArray:
         Z *= state.D
-        Y: FloatArray = Z @ state.B.T
+        Y: FloatArray = Z.dot(state.B.T)
         return Y
 
     def whiten(self, state: FullState, Y: FloatArray) -> FloatArray:
-        out: FloatArray = ((Y @ state.B) / state.D) @ state.B.T
+        out: FloatArray = (Y.dot(state.B) / state.D).dot(state.B.T)
         return out
 
     def update(
@@ -121,8 +121,8 @@ class Full(Covariance):
         Y: FloatArray,
     ) -> FullState:
         n = len(p_c)
-        C: FloatArray = (rates.c_mu * w * Y.T) @ Y
-        C += (rates.c_1 * p_c)[:, None] * p_c
+        C: FloatArray = (Y.T * (rates.c_mu * w)).dot(Y)
+        C += np.outer(rates.c_1 * p_c, p_c)
         C += keep * state.C
         stale = state.stale + rates.c_1 + rates.c_mu
         if stale <= self.laziness / n:
@@ -189,7 +189,7 @@ class Diagonal(Covariance):
         w: FloatArray,
         Y: FloatArray,
     ) -> DiagonalState:
-        C: FloatArray = w @ (Y * Y)
+        C: FloatArray = w.dot(Y * Y)
         C *= rates.c_mu
         C += rates.c_1 * (p_c * p_c)
         C += keep * state.C
@@ -197,10 +197,10 @@ class Diagonal(Covariance):
 
     def _rooted(self, C: FloatArray) -> DiagonalState:
         """The state of ``C``; that of the identity where ``C`` is beyond repair."""
-        largest = C.max()
-        if not (largest > 0.0 and math.isfinite(largest)):
+        size = math.sqrt(float(C.dot(C)))
+        if not 0.0 < size < math.inf:
             return self.start(len(C))
-        np.maximum(C, _SMALLEST * largest, out=C)
+        np.maximum(C, _SMALLEST * size, out=C)
         return DiagonalState(C, np.sqrt(C))
 
     def deviations(self, state: DiagonalState) -> FloatArray:

@@ -25,6 +25,10 @@ class Rates:
     c_c: float
     c_1: float
     c_mu: float
+    #: Gains of a new step in p_sigma and p_c, and E|N(0, I)|.
+    g_sigma: float
+    g_c: float
+    chi_n: float
 
 
 @lru_cache(maxsize=256)
@@ -32,7 +36,7 @@ def full_rates(n: int, mu_eff: float) -> Rates:
     """Rates for a full covariance matrix (Hansen's tutorial, eq. 55-58)."""
     c_1 = 2.0 / ((n + 1.3) ** 2 + mu_eff)
     c_mu = min(1.0 - c_1 - 1e-8, 2.0 * (mu_eff - 2.0 + 1.0 / mu_eff) / ((n + 2.0) ** 2 + mu_eff))
-    return Rates(*_path_rates(n, mu_eff), c_1=c_1, c_mu=c_mu)
+    return with_paths(n, mu_eff, c_1, c_mu)
 
 
 @lru_cache(maxsize=256)
@@ -43,11 +47,21 @@ def diagonal_rates(n: int, mu_eff: float) -> Rates:
     faster = (n + 2.0) / 3.0
     c_1 = min(0.5, faster * full.c_1)
     c_mu = min(1.0 - c_1 - 1e-8, faster * full.c_mu)
-    return Rates(full.c_sigma, full.d_sigma, full.c_c, c_1, c_mu)
+    return with_paths(n, mu_eff, c_1, c_mu)
 
 
-def _path_rates(n: int, mu_eff: float) -> tuple[float, float, float]:
+def with_paths(n: int, mu_eff: float, c_1: float, c_mu: float) -> Rates:
+    """These rates of the covariance with the usual ones of the paths."""
     c_sigma = (mu_eff + 2.0) / (n + mu_eff + 5.0)
     d_sigma = 1.0 + 2.0 * max(0.0, math.sqrt((mu_eff - 1.0) / (n + 1.0)) - 1.0) + c_sigma
     c_c = (4.0 + mu_eff / n) / (n + 4.0 + 2.0 * mu_eff / n)
-    return c_sigma, d_sigma, c_c
+    return Rates(
+        c_sigma,
+        d_sigma,
+        c_c,
+        c_1,
+        c_mu,
+        g_sigma=math.sqrt(c_sigma * (2.0 - c_sigma) * mu_eff),
+        g_c=math.sqrt(c_c * (2.0 - c_c) * mu_eff),
+        chi_n=math.sqrt(n) * (1.0 - 1.0 / (4.0 * n) + 1.0 / (21.0 * n * n)),
+    )

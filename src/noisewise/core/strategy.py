@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,7 @@ class State:
     unfilled: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(NamedTuple):
     """What one update was made of."""
 
     mu_eff: float
@@ -84,21 +83,22 @@ class Strategy:
         """The distribution after candidates ``X`` (rows, ask order) earned ``weights``."""
         n, cov = self.n, self.covariance
         positive, negative = _split(weights)
-        mu_eff = self.mu_eff or 1.0 / float(positive @ positive)
+        # Rounded, so that permuted weights find the rates that are already computed.
+        mu_eff = self.mu_eff or round(1.0 / float(positive.dot(positive)), 10)
         rates = cov.rates(n, mu_eff)
         c_sigma, c_c = rates.c_sigma, rates.c_c
 
         # Selection and recombination
         Y = X - state.mean
         Y /= state.sigma
-        y_w = positive @ Y
+        y_w = positive.dot(Y)
         mean = state.mean + (c_mean * state.sigma) * y_w
 
         # Step-size control
-        p_sigma = (1.0 - c_sigma) * state.p_sigma
-        p_sigma += math.sqrt(c_sigma * (2.0 - c_sigma) * mu_eff) * cov.whiten(state.covariance, y_w)
-        length = math.sqrt(float(p_sigma @ p_sigma))
-        chi_n = math.sqrt(n) * (1.0 - 1.0 / (4.0 * n) + 1.0 / (21.0 * n * n))
+        p_sigma = cov.whiten(state.covariance, y_w)
+        p_sigma *= rates.g_sigma
+        p_sigma += (1.0 - c_sigma) * state.p_sigma
+        length, chi_n = math.sqrt(float(p_sigma.dot(p_sigma))), rates.chi_n
         change = (c_sigma / rates.d_sigma) * (length / chi_n - 1.0)
         sigma = safe_sigma(state.sigma * math.exp(min(1.0, change)))
 
@@ -108,7 +108,7 @@ class Strategy:
         moving = length < (1.4 + 2.0 / (n + 1.0)) * chi_n * filled  # h_sigma
         p_c = (1.0 - c_c) * state.p_c
         if moving:
-            p_c += math.sqrt(c_c * (2.0 - c_c) * mu_eff) * y_w
+            p_c += rates.g_c * y_w
         w = positive
         if negative is not None:
             w = self._with_negative(state, positive, negative, mu_eff, rates, Y)
@@ -157,7 +157,9 @@ def safe_sigma(sigma: float) -> float:
 
 
 def _split(weights: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    """The positive part, normalised, and the negative part or None."""
-    if weights.min() >= 0.0:
+    """The positive part and the negative part, None if there is none."""
+    # For few candidates the built-in is several times faster than numpy's reduction.
+    smallest = min(weights.tolist()) if len(weights) < 64 else weights.min()
+    if smallest >= 0.0:
         return weights, None
     return np.maximum(weights, 0.0), np.minimum(weights, 0.0)

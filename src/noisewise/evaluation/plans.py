@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,14 @@ from noisewise.generation import Generation, Plan
 NOTHING: IntArray = np.empty(0, dtype=np.intp)
 
 
+@lru_cache(maxsize=256)
+def everyone(k: int) -> IntArray:
+    """All of ``k`` candidates, once. Read-only, and always the same object."""
+    out = np.arange(k)
+    out.setflags(write=False)
+    return out
+
+
 @dataclass(frozen=True)
 class Repeat(Plan):
     """Every candidate ``controls.repeats`` times, all at once."""
@@ -20,7 +29,6 @@ class Repeat(Plan):
     def request(self, gen: Generation, memory: Any) -> IntArray:
         if gen.wave > 0:
             return NOTHING
-        everyone = np.arange(len(gen.X))
-        repeats = gen.controls.repeats
+        once, repeats = everyone(len(gen.X)), gen.controls.repeats
         # Whole rounds, so that a budget that ends in the middle still covers everyone.
-        return everyone if repeats == 1 else np.tile(everyone, repeats)
+        return once if repeats == 1 else np.tile(once, repeats)

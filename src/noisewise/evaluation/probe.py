@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import IntArray
-from noisewise.evaluation.plans import NOTHING
+from noisewise.evaluation.plans import NOTHING, everyone
 from noisewise.generation import Generation, Plan
 
 #: Candidates evaluated again before the rest is.
@@ -26,7 +26,7 @@ class Probe(Plan):
     def request(self, gen: Generation, memory: Any) -> IntArray:
         k = len(gen.X)
         if gen.wave == 0:
-            return np.arange(k)
+            return everyone(k)
         Z = gen.standardise(gen.X)
         farthest = (-(Z * Z).sum(axis=1)).argsort(kind="stable")
         few = farthest[:FEW] if self.early_exit else farthest[:0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from noisewise._check import one_of
 from noisewise._types import IntArray
-from noisewise.evaluation.plans import NOTHING
+from noisewise.evaluation.plans import NOTHING, everyone
 from noisewise.generation import Controls, Generation, Plan
 from noisewise.noise.misranking import weight_variance
 from noisewise.noise.model import NoiseModel
@@ -36,7 +36,7 @@ class Targeted(Plan):
 
     def request(self, gen: Generation, memory: Any) -> IntArray:
         if gen.wave == 0:
-            return np.arange(len(gen.X))
+            return everyone(len(gen.X))
         again = min(gen.controls.reevaluations, len(gen.X))
         if gen.wave > 1 or again == 0:
             return NOTHING

@@ -34,9 +34,14 @@ class Samples:
 
     def extend(self, slots: int) -> None:
         """Make room for ``slots`` evaluations per candidate."""
-        missing = slots - self.values.shape[1]
+        k, present = self.values.shape
+        missing = slots - present
         if missing > 0:
-            room = np.full((len(self.values), missing), np.nan)
+            room = np.empty((k, missing))
+            room.fill(np.nan)
+            if present == 0:
+                self.values = room
+                return
             self.values = np.hstack((self.values, room))
             if self.errors is not None:
                 self.errors = np.hstack((self.errors, room))
@@ -48,6 +53,10 @@ class Samples:
             if self.errors is None:
                 self.errors = np.full(self.values.shape, np.nan)
             self.errors[candidate, slot] = se
+
+    def put_first(self, values: FloatArray) -> None:
+        """Store the first value of every candidate at once."""
+        self.values[:, 0] = values
 
     @property
     def first(self) -> FloatArray:

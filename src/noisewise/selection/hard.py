@@ -38,9 +38,10 @@ def aggregate(samples: Samples, how: str) -> FloatArray:
 def rank_weights(values: FloatArray, profile: FloatArray) -> FloatArray:
     """``profile`` handed out by rank. Candidates without a value (+inf) rank last and never
     pull the mean: their positive weight goes to the others."""
+    order = values.argsort(kind="stable")
     weights = np.empty(len(values))
-    weights[values.argsort(kind="stable")] = profile
-    if values.max() == np.inf:
+    weights[order] = profile
+    if values[order[-1]] == np.inf:
         weights[(values == np.inf) & (weights > 0.0)] = 0.0
         total = np.maximum(weights, 0.0).sum()
         if total > 0.0:
