@@ -9,9 +9,9 @@ from cma.bbobbenchmarks import gauss, unif
 from scipy import stats
 
 from noisewise_bench.problem import Problem
+from noisewise_bench.problems import speed
 from noisewise_bench.problems.bbob_noisy import COMPLEMENT, HIGH, OFFSET, BBOBNoisy
 from noisewise_bench.problems.landscapes import NOISY
-from noisewise_bench.problems.speed import measure, table
 
 GAUSSIAN, UNIFORM, CAUCHY = (NOISY[kind::3] for kind in range(3))
 
@@ -146,8 +146,16 @@ def test_high_functions_reorder_an_initial_population_most():
 
 def test_noise_and_truth_cost_less_than_twice_the_noise_free_function():
     """At d=40, batches of 15, over a cheap and the dearest function of every kind of noise."""
-    costs = [measure(f) for f in (107, 108, 109, 128, 129, 130)]
+    costs = [speed.measure(f) for f in (107, 108, 109, 128, 129, 130)]
     for cost in costs:
         assert cost.noisy <= 2.0 * cost.pycma
     assert sum(c.noisy for c in costs) <= 2.0 * sum(c.noise_free for c in costs)
-    assert table(costs).splitlines()[-1].startswith("sum")
+
+
+def test_speed_command_prints_all_functions(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["speed", "--dimension", "2", "--rows", "3"])
+    monkeypatch.setattr(speed, "measure", lambda f, d, n: speed.Cost(f, 4.0, 2.0, 3.0))
+    speed.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 30 + 1
+    assert lines[-1].split() == ["sum", "120.0", "60.0", "90.0", "0.75", "1.50"]

@@ -153,6 +153,8 @@ def test_hpo_rewards_training(data):
     )
     assert untrained == pytest.approx(np.log(2), abs=0.02)
     assert trained < 0.2
+    far, edge = np.array([[-9.0, -4.0, 0.0, 60.0, -9.0], [-4.0, -4.0, 0.0, 8.0, -3.0]])
+    assert HPO(1, data).regret(far[None]) == HPO(1, data).regret(edge[None])
     with pytest.raises(ValueError, match="data is 'iris'"):
         HPO(1, "iris")
 

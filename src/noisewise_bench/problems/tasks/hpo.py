@@ -44,23 +44,25 @@ class HPO(SimulatedTask):
         self._train_labels, self._valid_labels = labels[:N_TRAIN], labels[N_TRAIN:]
 
     def noisy(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Value of one training run per row, in nats."""
-        n = len(X)
+        """Value of one training run per row, in nats; points outside the box are clipped to it."""
+        n, X = len(X), np.clip(X, LOW, HIGH)
         rate, decay = 10.0 ** X[:, :1], 10.0 ** X[:, 1:2]
-        momentum = 0.99 / (1.0 + np.exp(-X[:, 2:3]))
+        momentum = 0.99 * _sigmoid(X[:, 2:3])
         batch = np.rint(2.0 ** X[:, 3]).astype(int)
         w = 10.0 ** X[:, 4:] * rng.standard_normal((n, self._train.shape[1]))
         v = np.zeros_like(w)
         for _ in range(N_STEPS):
-            error = (
-                1.0 / (1.0 + np.exp(-np.clip(w @ self._train.T, -500, 500))) - self._train_labels
-            )
+            error = _sigmoid(w @ self._train.T) - self._train_labels
             share = _minibatches(batch, rng) / batch[:, None]
             factor = np.exp(rng.standard_normal((n, 1)) - 0.5)
             v = momentum * v - rate * (factor * ((share * error) @ self._train) + decay * w)
             w = w + v
         loss = log_loss(w @ self._valid.T, self._valid_labels).mean(axis=1)
         return np.asarray(loss + 0.5 * decay[:, 0] * np.sum(w * w, axis=1))
+
+
+def _sigmoid(x: FloatArray) -> FloatArray:
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * x))
 
 
 def _minibatches(
