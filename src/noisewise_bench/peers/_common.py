@@ -1,0 +1,46 @@
+"""What every peer needs: an outcome, a box, and an import that says what to install."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..problem import FloatArray, Oracle
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The recommended point; completed generations and re-evaluations where they are known."""
+
+    x: FloatArray
+    nit: int | None = None
+    n_reevaluations: int | None = None
+
+
+def library(module: str, install: str = "noisewise[bench]") -> Any:
+    """The imported module, or an error that names what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"this peer needs the package {module.partition('.')[0]!r}: pip install '{install}'"
+        ) from error
+
+
+def box(oracle: Oracle) -> tuple[FloatArray, FloatArray]:
+    """The problem's bounds; for a peer that cannot do without, five ``sigma0`` around ``x0``."""
+    low, high = oracle.bounds or (-np.inf, np.inf)
+    reach = 5.0 * oracle.sigma0
+    return (
+        np.where(np.isfinite(low), low, oracle.x0 - reach),
+        np.where(np.isfinite(high), high, oracle.x0 + reach),
+    )
+
+
+def inside(oracle: Oracle, x: Any) -> FloatArray:
+    """The point moved to the nearest one in the problem's box."""
+    low, high = oracle.bounds or (-np.inf, np.inf)
+    return np.asarray(np.clip(x, low, high), dtype=float)

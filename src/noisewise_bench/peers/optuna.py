@@ -1,0 +1,75 @@
+"""Optuna's samplers: TPE, CMA-ES and, where torch is installed, a Gaussian process.
+
+Optuna has one idea of what to recommend, ``study.best_trial``: the luckiest draw.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..problem import Oracle
+from ._common import Outcome, box, library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class Optuna:
+    """Ask and tell one trial after the other; the first is ``x0``."""
+
+    sampler: Literal["tpe", "cmaes", "gp"]
+
+    def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
+        optuna = library("optuna")
+        low, high = box(oracle)
+        names = [f"x{i}" for i in range(oracle.dimension)]
+        ranges = {
+            name: optuna.distributions.FloatDistribution(a, b)
+            for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True)
+        }
+        start = dict(zip(names, np.clip(oracle.x0, low, high).tolist(), strict=True))
+        width = float(np.min(high - low))
+        with quiet(optuna):
+            sampler = self._sampler(optuna, seed % 2**32, start, oracle.sigma0 / width)
+            study = optuna.create_study(sampler=sampler)
+            study.enqueue_trial(start)
+            best, x_best = np.inf, oracle.x0
+            while oracle.remaining:
+                trial = study.ask(ranges)
+                x = np.array([trial.params[name] for name in names])
+                value = oracle(x)
+                study.tell(trial, value)
+                if value < best:  # what study.best_trial says, without its search
+                    best, x_best = value, x
+                    oracle.report(x_best)
+        return Outcome(x_best)
+
+    def _sampler(self, optuna: Any, seed: int, x0: dict[str, float], sigma0: float) -> Any:
+        samplers = optuna.samplers
+        if self.sampler == "tpe":
+            return samplers.TPESampler(seed=seed, multivariate=True)
+        if self.sampler == "cmaes":  # sigma0 is a share of the box, which Optuna scales to one
+            return samplers.CmaEsSampler(seed=seed, x0=x0, sigma0=sigma0, lr_adapt=True)
+        if importlib.util.find_spec("torch") is None:
+            raise ImportError("the peer 'optuna-gp' needs the package 'torch': pip install torch")
+        return samplers.GPSampler(seed=seed, deterministic_objective=False)
+
+
+@contextmanager
+def quiet(optuna: Any) -> Iterator[None]:
+    """Only errors are logged; notes on experimental and deprecated arguments are dropped."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        optuna.logging.set_verbosity(before)
