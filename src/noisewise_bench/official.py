@@ -81,13 +81,13 @@ def run_official(
         f'outer_folder: "{Path(out).resolve()}" result_folder: {folder} algorithm_name: "{name}"',
     )
     per_problem = Budget.parse(budget)
-    for problem in cocoex.Suite("bbob-noisy", "", options):
-        problem.observe_with(observer)
-        evaluations = per_problem.evaluations(problem.dimension)
+    for theirs in cocoex.Suite("bbob-noisy", "", options):
+        theirs.observe_with(observer)
+        problem = OfficialProblem(theirs)
+        evaluations = per_problem.evaluations(problem)
         rng = np.random.default_rng(seed)  # asked for by the interface; COCO draws its own noise
-        oracle = Oracle(OfficialProblem(problem), evaluations, rng)
-        method(oracle, evaluations, seed + problem.index)
-        problem.free()
+        method(Oracle(problem, evaluations, rng), evaluations, seed + theirs.index)
+        theirs.free()
     return Path(observer.result_folder)
 
 
