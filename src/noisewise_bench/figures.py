@@ -27,7 +27,7 @@ STYLE = Path(__file__).with_name("style.mplstyle")
 LINES = ("-", "--", ":", "-.")
 MARKERS = "osD^vPX"
 #: Names longer than this are cut in the middle on figures; tables show them whole.
-LABEL_LENGTH = 34
+LABEL_LENGTH = 26
 COLUMNS = 3  # of panels in a file for print
 
 Look = Mapping[str, dict[str, Any]]
@@ -71,8 +71,9 @@ def profile_panel(title: str, rows: Sequence[Row], metric: str, look: Look) -> P
     def draw(ax: Any) -> None:
         for found in profiles(rows, metric):
             x, y = found.evaluations_per_dimension, found.share
-            if len(x):
-                ax.step(x, y, where="post", label=label(found.method), **_line(look, found.method))
+            ax.step(
+                x, y, where="post", label=label(found.method), **_line(look, found.method, len(x))
+            )
         ax.set(xscale="log", ylim=(0, 1), xlabel="evaluations / dimension", ylabel="targets met")
 
     caption = f"Data profile: share of (run, target) pairs met, {metric} regret; higher is better."
@@ -80,27 +81,22 @@ def profile_panel(title: str, rows: Sequence[Row], metric: str, look: Look) -> P
 
 
 def convergence_panel(title: str, rows: Sequence[Row], metric: str, look: Look) -> Panel:
-    """Median and quartiles of log10 regret against evaluations."""
+    """Median log10 regret against evaluations."""
 
     def draw(ax: Any) -> None:
         for curve in convergence(rows, metric):
-            style = _line(look, curve.method)
-            marker = look[curve.method]["marker"] if len(curve.evaluations) == 1 else None
-            ax.plot(
-                curve.evaluations, curve.median, label=label(curve.method), marker=marker, **style
-            )
-            ax.fill_between(
-                curve.evaluations, curve.low, curve.high, color=style["color"], alpha=0.12, lw=0
-            )
+            style = _line(look, curve.method, len(curve.evaluations))
+            ax.plot(curve.evaluations, curve.median, label=label(curve.method), **style)
         ax.set(xscale="log", xlabel="evaluations", ylabel=f"log10 {metric} regret")
 
-    caption = f"Convergence: median and quartiles of log10 {metric} regret; lower is better."
+    caption = f"Convergence: median log10 {metric} regret; lower is better."
     return Panel(title, caption, 3.2, draw)
 
 
 def difference_panel(title: str, comparisons: Sequence[Comparison], look: Look) -> Panel:
     """Median difference to the reference with its interval, one line per method."""
-    shown = sorted(comparisons, key=lambda c: -c.median_diff)
+    order = list(look)
+    shown = sorted(comparisons, key=lambda c: -order.index(c.method))  # the same in every panel
 
     def draw(ax: Any) -> None:
         for y, c in enumerate(shown):
@@ -112,7 +108,7 @@ def difference_panel(title: str, comparisons: Sequence[Comparison], look: Look) 
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.set_yticks(range(len(shown)), [label(c.method) for c in shown])
         ax.set_ylim(-0.6, len(shown) - 0.4)
-        ax.set_xlabel(f"log10 regret minus that of {label(shown[0].reference)}")
+        ax.set_xlabel(f"decades from {label(shown[0].reference)}")
 
     caption = (
         f"Median difference of log10 {shown[0].metric} regret with its 95% interval; "
@@ -121,8 +117,10 @@ def difference_panel(title: str, comparisons: Sequence[Comparison], look: Look) 
     return Panel(title, caption, 1.1 + 0.26 * len(shown), draw)
 
 
-def _line(look: Look, method: str) -> dict[str, Any]:
-    return {key: look[method][key] for key in ("color", "linestyle")}
+def _line(look: Look, method: str, n: int) -> dict[str, Any]:
+    # Markers now and then, at other places for every method: lines are told apart without colour.
+    first = 2 + list(look).index(method) % 5
+    return {**look[method], "markevery": (first, 6) if n > first else 1}
 
 
 def svg(panel: Panel) -> str:

@@ -32,7 +32,7 @@ def parse(name: str) -> Spec:
         return Spec(base, {})
     try:
         call = ast.parse(f"_({inside})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args:
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
             raise ValueError("positional")
         options = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
     except (SyntaxError, ValueError):
@@ -86,25 +86,25 @@ def numbers(text: str, what: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Budget:
-    """A number of evaluations: absolute (``800``) or per dimension (``200d``)."""
+    """A number of evaluations: absolute (``800``), per dimension (``200d``), or ``own``."""
 
-    amount: int
-    per_dimension: bool
+    label: str
 
     @classmethod
     def parse(cls, text: str | int) -> Budget:
-        match = re.fullmatch(r"0*([1-9]\d*)(d?)", str(text).strip().lower())
+        match = re.fullmatch(r"0*([1-9]\d*d?)|(own)", str(text).strip().lower())
         if match is None:
-            raise BenchError(f"a budget is a number such as 800 or 200d, got {str(text)!r}")
-        return cls(int(match[1]), match[2] == "d")
+            raise BenchError(f"a budget is a number such as 800 or 200d, or own, got {str(text)!r}")
+        return cls(match[1] or match[2])
 
-    @property
-    def label(self) -> str:
-        return f"{self.amount}d" if self.per_dimension else str(self.amount)
-
-    def evaluations(self, dimension: int) -> int:
-        """How many evaluations this is on a problem of that dimension."""
-        return self.amount * dimension if self.per_dimension else self.amount
+    def evaluations(self, problem: Any) -> int:
+        """How many evaluations this is on a problem; ``own`` is its attribute ``budget``."""
+        if self.label == "own":
+            if not hasattr(problem, "budget"):
+                raise BenchError("the budget 'own' needs problems with the attribute budget")
+            return int(problem.budget)
+        amount = int(self.label.rstrip("d"))
+        return amount * len(problem.x0) if self.label.endswith("d") else amount
 
 
 def one_of(items: Sequence[str], limit: int = 40) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from noisewise_bench import figures, tables
 from noisewise_bench.figures import Look, Panel
+from noisewise_bench.profiles import has_curves
 from noisewise_bench.score import Comparison, compare, ranks
 from noisewise_bench.sheets import MEANING, Sheet, sheets
 from noisewise_bench.tables import Column, Table
@@ -84,6 +85,7 @@ def _panels(
     titled = {
         f"{suite}, d={dimension}, B={budget}": group
         for (suite, dimension, budget), group in sorted(groups.items())
+        if has_curves(group, metric)
     }
     by_group: dict[str, list[Comparison]] = {}
     for c in comparisons:

@@ -31,6 +31,11 @@ def curve_of(row: Row, metric: str) -> FloatArray:
     return known
 
 
+def has_curves(rows: Iterable[Row], metric: str) -> bool:
+    """Whether any run knows the metric before its end."""
+    return any(len(curve_of(row, metric)) > 1 for row in rows)
+
+
 @dataclass(frozen=True)
 class Profile:
     """Share of (run, target) pairs that a method has met by each budget."""
@@ -56,7 +61,8 @@ def profiles(rows: Iterable[Row], metric: str) -> list[Profile]:
         for row in group if len(targets) else []:
             met = _first_met(curve_of(row, metric), targets) / row.dimension
             times.setdefault(row.method, []).append(met)
-    return [_profile(method, np.concatenate(times[method])) for method in sorted(times)]
+    end = max((row.evaluations / row.dimension for row in rows), default=0.0)
+    return [_profile(method, np.concatenate(times[method]), end) for method in sorted(times)]
 
 
 def _targets(rows: Sequence[Row], metric: str) -> FloatArray:
@@ -79,20 +85,19 @@ def _first_met(curve: FloatArray, targets: FloatArray) -> FloatArray:
     return np.where(met.any(axis=0), curve[first, 0], np.inf)
 
 
-def _profile(method: str, times: FloatArray) -> Profile:
-    found, counts = np.unique(times[np.isfinite(times)], return_counts=True)
+def _profile(method: str, times: FloatArray, end: float) -> Profile:
+    found, counts = np.unique(np.append(times[np.isfinite(times)], end), return_counts=True)
+    counts[-1] -= 1  # the end of the budget is a place on the axis, not a target met
     return Profile(method, found, np.cumsum(counts) / len(times))
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """Median and quartiles of log10 regret over the runs of a method, by evaluations."""
+    """Median log10 regret over the runs of a method, by evaluations."""
 
     method: str
     evaluations: FloatArray
-    low: FloatArray
     median: FloatArray
-    high: FloatArray
 
 
 def convergence(rows: Iterable[Row], metric: str) -> list[Convergence]:
@@ -106,8 +111,8 @@ def convergence(rows: Iterable[Row], metric: str) -> list[Convergence]:
         at: dict[float, list[float]] = {}
         for curve in curves:
             for n, regret in curve:
-                at.setdefault(float(n), []).append(np.log10(max(regret, FLOOR)))
+                at.setdefault(float(n), []).append(float(np.log10(max(regret, FLOOR))))
         marks = sorted(n for n in at if 2 * len(at[n]) >= len(curves))
-        bands = np.array([np.percentile(at[n], [25, 50, 75]) for n in marks]).reshape(-1, 3)
-        found.append(Convergence(method, np.array(marks), *bands.T))
+        medians = [float(np.median(at[n])) for n in marks]
+        found.append(Convergence(method, np.array(marks), np.array(medians)))
     return found

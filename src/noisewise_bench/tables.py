@@ -111,9 +111,11 @@ class Table:
         body = "".join(
             "<tr>"
             + "".join(
-                f'<td{_class(cell, is_right)} data-v="{html.escape(_raw(value))}">'
+                f'<td{_class(column, cell, is_right)} data-v="{html.escape(_raw(value))}">'
                 f"{html.escape(cell)}</td>"
-                for value, cell, is_right in zip(raw, shown, right, strict=True)
+                for column, value, cell, is_right in zip(
+                    self.columns, raw, shown, right, strict=True
+                )
             )
             + "</tr>\n"
             for raw, shown in zip(self.rows, self.cells(), strict=True)
@@ -154,9 +156,11 @@ def _pipes(cells: Iterable[str]) -> str:
     return "| " + " | ".join(_markdown(cell) for cell in cells) + " |"
 
 
-def _class(cell: str, is_right: bool) -> str:
-    """Numbers stand right; long text may wrap."""
-    return " class=n" if is_right else " class=text" if len(cell) > 60 else ""
+def _class(column: Column, cell: str, is_right: bool) -> str:
+    """Numbers stand right; the method stays in sight; long text may wrap."""
+    kinds = {"n": is_right, "key": column.name == "method", "text": len(cell) > 60}
+    names = " ".join(name for name, holds in kinds.items() if holds)
+    return f' class="{names}"' if names else ""
 
 
 def _raw(value: Any) -> str:
@@ -179,12 +183,12 @@ def comparison_table(comparisons: Sequence[Comparison], marked: Sequence[str] = 
         Column("diff", decades, "median difference of log10 regret; negative is better"),
         Column("low", decades, "lower end of its interval"),
         Column("high", decades, "upper end of its interval"),
-        Column("mean", decades, "mean difference of log10 regret"),
-        Column("mean low", decades, "lower end of its interval"),
-        Column("mean high", decades, "upper end of its interval"),
         Column("Wilcoxon", p_value, "signed-rank test, Holm-corrected over this table"),
         Column("sign", p_value, "sign test, Holm-corrected over this table"),
         Column("overhead", plain, f"seconds in the method per evaluation, of {reference}'s"),
+        Column("mean", decades, "mean difference of log10 regret"),
+        Column("mean low", decades, "lower end of its interval"),
+        Column("mean high", decades, "upper end of its interval"),
     ]
     rows = [
         (
@@ -192,8 +196,8 @@ def comparison_table(comparisons: Sequence[Comparison], marked: Sequence[str] = 
             c.method + ("*" if c.method in marked else ""),
             *(c.n, c.wins, c.losses, c.ties, c.failed, c.median_log10),
             *(c.median_diff, c.median_low, c.median_high),
-            *(c.mean_diff, c.mean_low, c.mean_high),
             *(c.p_wilcoxon_holm, c.p_sign_holm, c.overhead),
+            *(c.mean_diff, c.mean_low, c.mean_high),
         )
         for c in comparisons
     ]

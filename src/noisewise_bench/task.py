@@ -90,7 +90,7 @@ class Row:
 
 
 #: Columns that may differ between two computations of the same row.
-VOLATILE = ("seconds_method", "seconds_problem", "seconds_truth", "finished", "environment")
+VOLATILE = ("seconds_method", "seconds_problem", "seconds_truth", "finished", "environment", "code")
 
 
 def stream(purpose: str, problem: str, seed: int) -> np.random.SeedSequence:
@@ -138,11 +138,10 @@ def run_task(task: Task) -> Row:
     row = Row(*task.key, suite=suite_of(task.problem), **provenance())
     try:
         problem = task.problem_object or find_problem(task.problem)
-        dimension = len(problem.x0)
         row = dataclasses.replace(
             row,
-            dimension=dimension,
-            evaluations=Budget.parse(task.budget).evaluations(dimension),
+            dimension=len(problem.x0),
+            evaluations=Budget.parse(task.budget).evaluations(problem),
             options=json.dumps(_options(task), default=repr, sort_keys=True),
         )
         return _run(task, problem, row)
