@@ -1,7 +1,8 @@
 """The other side of `nevergrad`: run as a script, with no import from this project.
 
-Lines of JSON. In: a task first, then ``{"y": value}`` for every point that was asked for.
-Out: ``{"x": point}``, now and then with ``"recommended"``; the last line has only that.
+Lines of JSON. In: a task, then ``{"y": value}`` for every point that was asked for, then
+perhaps the next task. Out: ``{"x": point}``, now and then with ``"recommended"``; the last
+line of a task has only that.
 """
 
 from __future__ import annotations
@@ -31,18 +32,19 @@ def optimizer_of(task: dict[str, Any]) -> Any:
 
 
 def serve(lines: Iterator[str], out: TextIO, make: Callable[[dict[str, Any]], Any]) -> None:
-    """Answer a task with points until its budget is gone, then with the recommendation."""
-    task = json.loads(next(lines))
-    optimizer = make(task)
-    for n in range(task["budget"]):
-        candidate = optimizer.ask()
-        message = {"x": candidate.value.tolist()}
-        if n and n % task["report_every"] == 0:
-            message["recommended"] = optimizer.provide_recommendation().value.tolist()
-        print(json.dumps(message), file=out, flush=True)
-        optimizer.tell(candidate, json.loads(next(lines))["y"])
-    final = optimizer.provide_recommendation().value.tolist()
-    print(json.dumps({"recommended": final}), file=out, flush=True)
+    """Answer task after task: points until its budget is gone, then the recommendation."""
+    for line in lines:
+        task = json.loads(line)
+        optimizer = make(task)
+        for n in range(task["budget"]):
+            candidate = optimizer.ask()
+            message = {"x": candidate.value.tolist()}
+            if n and n % task["report_every"] == 0:
+                message["recommended"] = optimizer.provide_recommendation().value.tolist()
+            print(json.dumps(message), file=out, flush=True)
+            optimizer.tell(candidate, json.loads(next(lines))["y"])
+        final = optimizer.provide_recommendation().value.tolist()
+        print(json.dumps({"recommended": final}), file=out, flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ stays here, in the oracle. The recommendation is nevergrad's own.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -23,6 +24,59 @@ SERVER: Final = Path(__file__).with_name("_nevergrad_server.py")
 REPORTS: Final = 50
 
 
+class Server:
+    """A running server process. It ends with this one, when its input is closed."""
+
+    def __init__(self, python: Path) -> None:
+        self.owner = os.getpid()
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the process
+        # -I keeps this folder, whose files are named like the libraries, off the import path.
+        self.process = subprocess.Popen(
+            [str(python), "-I", "-W", "ignore", str(SERVER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+        )
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Send a message and wait for the answer to it."""
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            stdin.write(json.dumps(message) + "\n")
+            stdin.flush()
+            answer: dict[str, Any] = json.loads(stdout.readline())
+        except (BrokenPipeError, json.JSONDecodeError) as error:
+            self.process.wait()
+            self.log.seek(0)
+            raise RuntimeError(
+                f"the process of nevergrad ended early: {self.log.read()[-2000:]}"
+            ) from error
+        return answer
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        self.log.close()
+
+
+#: Servers waiting for a task: starting one takes seconds, most of it nevergrad's import.
+_idle: list[Server] = []
+
+
+def _server() -> Server:
+    # imported here, because `python -m` must be the first to import that module
+    from .environment import python_of
+
+    while _idle:
+        server = _idle.pop()
+        if server.owner == os.getpid():  # else it belongs to the process this one forked from
+            return server
+    return Server(python_of("nevergrad"))
+
+
 @dataclass(frozen=True)
 class Nevergrad:
     """One optimizer of nevergrad's registry."""
@@ -30,9 +84,6 @@ class Nevergrad:
     optimizer: Literal["TBPSA", "OptimisticNoisyOnePlusOne", "NGOpt"]
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
-        # imported here, because `python -m` must be the first to import that module
-        from .environment import python_of
-
         bounds = (None, None) if oracle.bounds is None else oracle.bounds
         low, high = (None if side is None else np.asarray(side).tolist() for side in bounds)
         task = {
@@ -45,38 +96,19 @@ class Nevergrad:
             "seed": seed % 2**32,
             "report_every": max(1, oracle.remaining // REPORTS),
         }
-        # -I keeps this folder, whose files are named like the libraries, off the import path.
-        command = [str(python_of("nevergrad")), "-I", "-W", "ignore", str(SERVER)]
-        with (
-            tempfile.TemporaryFile("w+") as log,
-            subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
-            ) as process,
-        ):
-            try:
-                return self._converse(oracle, process, task)
-            except (BrokenPipeError, EOFError) as error:
-                log.seek(0)
-                raise RuntimeError(
-                    f"the process of nevergrad's {self.optimizer} ended early: {log.read()[-2000:]}"
-                ) from error
-            finally:
-                process.kill()
+        server = _server()
+        try:
+            outcome = self._converse(oracle, server, task)
+        except BaseException:
+            server.close()
+            raise
+        _idle.append(server)
+        return outcome
 
-    def _converse(self, oracle: Oracle, process: subprocess.Popen[str], task: Any) -> Outcome:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        message = task
-        while True:
-            process.stdin.write(json.dumps(message) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-            if not line:
-                raise EOFError
-            answer = json.loads(line)
+    def _converse(self, oracle: Oracle, server: Server, task: dict[str, Any]) -> Outcome:
+        answer = server.answer(task)
+        while "x" in answer:
             if "recommended" in answer:
-                recommended = inside(oracle, answer["recommended"])
-                oracle.report(recommended)
-            if "x" not in answer:
-                return Outcome(recommended)
-            message = {"y": oracle(inside(oracle, answer["x"]))}
+                oracle.report(inside(oracle, answer["recommended"]))
+            answer = server.answer({"y": oracle(inside(oracle, answer["x"]))})
+        return Outcome(inside(oracle, answer["recommended"]))

@@ -1,0 +1,112 @@
+"""Every peer: the budget, the seed, the box, and some progress."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from noisewise_bench import peers
+from noisewise_bench.peers.environment import python_of
+from noisewise_bench.problem import FloatArray, Oracle
+
+BUDGET = 80
+
+
+class NoisySphere:
+    """Minimum zero at the origin, additive Gaussian noise, no box."""
+
+    x0 = np.array([2.0, -1.0, 1.5])
+    bounds: tuple[FloatArray, FloatArray] | None = None
+    sigma0 = 1.0
+
+    def noisy(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return self.regret(X) + 0.5 * rng.standard_normal(len(X))
+
+    def regret(self, X: FloatArray) -> FloatArray:
+        return np.sum(np.asarray(X) ** 2, axis=1)
+
+
+class BoxedSphere(NoisySphere):
+    """The same with the minimum on the edge of a box and an initial step that leaves it."""
+
+    x0 = np.array([3.0, 0.0, 1.0])
+    bounds = (np.array([0.5, -4.0, -4.0]), np.full(3, 4.0))
+    sigma0 = 2.0
+
+    def regret(self, X: FloatArray) -> FloatArray:
+        return super().regret(X) - 0.25
+
+
+def is_here(name: str) -> bool:
+    if name == "optuna-gp":
+        return importlib.util.find_spec("torch") is not None
+    if name.startswith("nevergrad"):
+        try:
+            python_of("nevergrad")
+        except ImportError:
+            return False
+    return True
+
+
+every_peer = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.skipif(not is_here(name), reason="not installed"))
+        for name in peers.PEERS
+    ],
+)
+
+
+def run(name: str, problem: NoisySphere, seed: int = 1, budget: int = BUDGET) -> FloatArray:
+    """The recommendation, after checking that the budget was spent to the last evaluation."""
+    oracle = Oracle(problem, budget, np.random.default_rng([seed, 77]))
+    x = np.asarray(peers.get(name)(oracle, budget, seed).x)
+    assert oracle.remaining == 0
+    assert x.shape == problem.x0.shape
+    return x
+
+
+@every_peer
+def test_improves_on_x0_on_average_without_a_box(name: str) -> None:
+    problem = NoisySphere()
+    regrets = problem.regret(np.array([run(name, problem, seed) for seed in (1, 2, 3)]))
+    assert np.mean(regrets) < 0.7 * problem.regret(problem.x0[None])[0]
+
+
+@every_peer
+def test_same_seed_same_point_inside_the_box(name: str) -> None:
+    problem = BoxedSphere()
+    x = run(name, problem)
+    assert np.array_equal(x, run(name, problem))
+    low, high = problem.bounds
+    assert np.all((x >= low) & (x <= high))
+    assert problem.regret(x[None])[0] < problem.regret(problem.x0[None])[0]
+
+
+@every_peer
+@pytest.mark.parametrize("budget", [1, 4])
+def test_a_budget_below_one_population_still_gives_a_point(name: str, budget: int) -> None:
+    assert np.all(np.isfinite(run(name, BoxedSphere(), budget=budget)))
+
+
+@pytest.mark.parametrize("name", ["pycma", "pycma-sep", "pycma-uh", "cmaes", "scipy-de"])
+def test_the_global_generator_of_numpy_has_no_say(name: str) -> None:
+    problem = NoisySphere()
+    np.random.seed(1)  # noqa: NPY002
+    first = run(name, problem)
+    np.random.seed(2)  # noqa: NPY002
+    assert np.array_equal(first, run(name, problem))
+
+
+def test_recommendation_kinds_are_named() -> None:
+    kinds = {name: peer.recommends for name, peer in peers.PEERS.items()}
+    assert kinds["pycma"] == "mean of the distribution"
+    assert kinds["nevergrad-tbpsa"] == "the library's own estimate"
+    assert kinds["scipy-de"] == "luckiest draw"
+
+
+def test_unknown_peer_names_the_known() -> None:
+    with pytest.raises(ValueError, match=r"'pycmaa' is unknown; known are pycma, pycma-sep"):
+        peers.get("pycmaa")

@@ -1,0 +1,167 @@
+"""Peers in a process of their own, and what is said when a library is missing."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noisewise_bench import peers
+from noisewise_bench.peers import _common, environment, nevergrad, optuna
+from noisewise_bench.peers._nevergrad_server import serve
+from noisewise_bench.problem import BudgetExceeded, Oracle
+
+
+class Problem:
+    x0 = np.array([1.0, 2.0])
+    bounds = (np.array([-3.0, -3.0]), np.array([3.0, 3.0]))
+
+    def noisy(self, X: Any, rng: np.random.Generator) -> Any:
+        return np.sum(X, axis=1)
+
+    def regret(self, X: Any) -> Any:
+        return np.sum(X, axis=1)
+
+
+class CountingOptimizer:
+    """Asks for (1, 1), (2, 2), ... and recommends the point of the smallest value told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[float, list[float]]] = []
+
+    def ask(self) -> SimpleNamespace:
+        return SimpleNamespace(value=np.full(2, float(len(self.told) + 1)))
+
+    def tell(self, candidate: SimpleNamespace, value: float) -> None:
+        self.told.append((value, candidate.value))
+
+    def provide_recommendation(self) -> SimpleNamespace:
+        return SimpleNamespace(value=min(self.told, key=lambda pair: pair[0])[1])
+
+
+def test_server_speaks_lines_of_json() -> None:
+    task = json.dumps({"budget": 3, "report_every": 2})
+    lines = iter(
+        [task, '{"y": 5}', '{"y": 1}', '{"y": 9}', '{"budget": 1, "report_every": 1}', '{"y": 0}']
+    )
+    out = io.StringIO()
+    serve(lines, out, lambda task: CountingOptimizer())
+    assert [json.loads(line) for line in out.getvalue().splitlines()] == [
+        {"x": [1.0, 1.0]},
+        {"x": [2.0, 2.0]},
+        {"x": [3.0, 3.0], "recommended": [2.0, 2.0]},
+        {"recommended": [2.0, 2.0]},
+        {"x": [1.0, 1.0]},
+        {"recommended": [1.0, 1.0]},
+    ]
+
+
+def server(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.write_text(text)
+    monkeypatch.setattr(nevergrad, "SERVER", path)
+    monkeypatch.setattr(nevergrad, "_idle", [])
+    monkeypatch.setattr(environment, "python_of", lambda peer: Path(sys.executable))
+
+
+def test_the_objective_stays_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    echo = (
+        "import json, sys\n"
+        "task = json.loads(sys.stdin.readline())\n"
+        "assert set(task) >= {'x0', 'sigma0', 'low', 'high', 'budget', 'seed', 'optimizer'}\n"
+        "print(json.dumps({'x': [9.0, -1.5]}), flush=True)\n"
+        "y = json.loads(sys.stdin.readline())['y']\n"
+        "print(json.dumps({'recommended': [y, 0.0]}), flush=True)\n"
+    )
+    server(tmp_path / "server.py", echo, monkeypatch)
+    oracle = Oracle(Problem(), 1, np.random.default_rng(0))
+    outcome = peers.get("nevergrad-tbpsa")(oracle, 1, 0)
+    # 9 is outside the box and evaluated at its edge: 3 - 1.5
+    assert outcome.x.tolist() == [1.5, 0.0]
+    (idle,) = nevergrad._idle
+    idle.close()
+
+
+def test_a_server_of_the_process_forked_from_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server(tmp_path / "server.py", "", monkeypatch)
+    theirs = nevergrad.Server(Path(sys.executable))
+    theirs.owner += 1
+    nevergrad._idle.append(theirs)
+    ours = nevergrad._server()
+    assert ours is not theirs
+    for one in (ours, theirs):
+        one.close()
+
+
+def test_a_run_that_fails_ends_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    greedy = "import sys\nfor line in sys.stdin: print('{\"x\": [0, 0]}', flush=True)\n"
+    server(tmp_path / "server.py", greedy, monkeypatch)
+    with pytest.raises(BudgetExceeded):
+        peers.get("nevergrad-ngopt")(Oracle(Problem(), 2, np.random.default_rng(0)), 2, 0)
+    assert nevergrad._idle == []
+
+
+def test_a_process_that_dies_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server(tmp_path / "server.py", "raise SystemExit('no such optimizer')", monkeypatch)
+    oracle = Oracle(Problem(), 5, np.random.default_rng(0))
+    with pytest.raises(RuntimeError, match="ended early: no such optimizer"):
+        peers.get("nevergrad-tbpsa")(oracle, 5, 0)
+
+
+def test_one_command_makes_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
+    monkeypatch.setattr(venv, "create", lambda folder, **options: Path(folder).mkdir())
+    monkeypatch.setattr(subprocess, "run", lambda command, check: commands.append(command))
+    for _ in range(2):  # the second time it is there already
+        environment.main(["nevergrad"])
+    assert len(commands) == 1
+    assert commands[0][1:4] == ["-m", "pip", "install"]
+    assert commands[0][-1].startswith("nevergrad")
+    assert capsys.readouterr().out.splitlines()[0].startswith(str(tmp_path))
+
+
+def test_missing_environment_names_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"python -m noisewise_bench.peers.environment nevergrad"):
+        environment.python_of("nevergrad")
+
+
+def test_this_interpreter_serves_if_it_has_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
+    assert environment.python_of("numpy") == Path(sys.executable)
+
+
+def test_cache_directory_without_a_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOISEWISE_PEERS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert environment.directory("nevergrad").parent == tmp_path / "noisewise" / "peers"
+
+
+def test_gp_names_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optuna.importlib.util, "find_spec", lambda name: None)
+    oracle = Oracle(Problem(), 5, np.random.default_rng(0))
+    with pytest.raises(ImportError, match="pip install torch"):
+        peers.get("optuna-gp")(oracle, 5, 0)
+    assert oracle.spent == 0
+
+
+def test_missing_library_names_the_extra() -> None:
+    with pytest.raises(ImportError, match=r"'nowhere': pip install 'noisewise\[bench\]'"):
+        _common.library("nowhere.at_all")
