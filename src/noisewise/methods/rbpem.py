@@ -44,6 +44,8 @@ class RBPEM(Method):
         Generations between two computations of the diagnostics.
     fallback
         Names of diagnostics; while one of them fires, ranks are taken at face value.
+    expected
+        False: the same second looks, but ranks taken at face value; the control of a comparison.
     """
 
     name: ClassVar[str] = "rb-pem"
@@ -58,6 +60,7 @@ class RBPEM(Method):
     target: str = "auto"
     diagnostics_every: int = 10
     fallback: tuple[str, ...] = ()
+    expected: bool = True
     covariance: str = "diagonal"
 
     def __post_init__(self) -> None:
@@ -81,7 +84,7 @@ class RBPEM(Method):
         if target == "auto":
             target = "boundary" if isinstance(self.profile, Uniform) else "instability"
         selection = ResidualBootstrap(
-            model, self.n_bootstrap, self.diagnostics_every, tuple(self.fallback)
+            model, self.n_bootstrap, self.diagnostics_every, tuple(self.fallback), self.expected
         )
         plan = Targeted(model, target, self.n_bootstrap)
         return Parts(self.profile, plan, selection, Fixed(), Mean())

@@ -31,6 +31,8 @@ class ResidualBootstrap(Selection):
     n_bootstrap: int = 32
     diagnostics_every: int = 10
     fallback: tuple[str, ...] = ()
+    #: False: rank by the means, the control that has the same extra samples.
+    expected: bool = True
 
     def start(self, setup: Setup) -> NoiseMemory:
         return self.model.start()
@@ -41,6 +43,8 @@ class ResidualBootstrap(Selection):
             gen.notes["misranking"] = displacement(gen.samples)
         if gen.index % self.diagnostics_every == 0:
             self._diagnose(gen, memory)
+        if not self.expected:
+            return rank_weights(gen.samples.mean(), gen.profile), memory
         alarmed = set(self.fallback) & set(memory.diagnostics.firing())
         if memory.pool.size == 0 or alarmed:
             memory.unpooled += memory.pool.size == 0
