@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import support
+import pytest
 from hypothesis import HealthCheck, settings
-from pytest import FixtureRequest, fixture
 
+import noisewise as nw
+import support
 from noisewise.methods import Method
 
 settings.register_profile(
@@ -18,7 +19,13 @@ settings.register_profile(
 settings.load_profile("ci")
 
 
-@fixture(scope="session", params=list(support.METHODS))
-def method(request: FixtureRequest) -> Method:
+@pytest.fixture(scope="session", params=list(support.METHODS))
+def method(request: pytest.FixtureRequest) -> Method:
     """Every method that is registered, and a few with other parts."""
+    return support.METHODS[request.param]
+
+
+@pytest.fixture(scope="session", params=nw.list_methods())
+def named_method(request: pytest.FixtureRequest) -> Method:
+    """Every method that is registered, as it is."""
     return support.METHODS[request.param]

@@ -12,20 +12,20 @@ import numpy as np
 import noisewise as nw
 from noisewise import _data, methods
 from noisewise.core.profiles import Log, PowerLift, Uniform
-from noisewise.methods import CMAES, PEM, RBPEM, Method
+from noisewise.methods import CMAES, RBPEM, Method
 
 Value = Callable[[nw.Trial], float]
 
 
 def noisy(trial: nw.Trial) -> float:
     """A sphere with noise that belongs to the trial, whenever and wherever it is evaluated."""
-    noise = np.random.default_rng(trial.id).normal()
+    noise = 0.2 * np.random.default_rng(trial.id).normal()
     return float(trial.x @ trial.x + noise)
 
 
 def draws(X: Any, n: int, rng: np.random.Generator) -> Any:
     """Fresh values of that sphere, as exact PEM wants them."""
-    return (X * X).sum(axis=1) + rng.normal(size=(n, len(X)))
+    return (X * X).sum(axis=1) + 0.2 * rng.normal(size=(n, len(X)))
 
 
 def _registered() -> dict[str, Method]:
@@ -44,7 +44,7 @@ METHODS: dict[str, Method] = _registered() | {
 
 def start(method: Method, d: int = 3, budget: int = 60, **options: Any) -> nw.Optimizer:
     """An optimizer two steps away from the optimum of the sphere."""
-    given = {"x0": np.full(d, 2.0), "sigma0": 1.0, "rng": 0} | options
+    given: dict[str, Any] = {"x0": np.full(d, 2.0), "sigma0": 1.0, "rng": 0} | options
     return nw.Optimizer(budget=budget, method=method, **given)
 
 
@@ -69,7 +69,7 @@ def drive(
         asked.update({t.id: t.x.tobytes() for t in more})
         waiting += more
         if rng is not None:
-            rng.shuffle(waiting)  # type: ignore[arg-type]
+            rng.shuffle(waiting)
         tells = len(waiting) if rng is None else int(rng.integers(0, len(waiting) + 1))
         for trial in waiting[:tells]:
             opt.tell(trial.id, value(trial))

@@ -10,7 +10,9 @@ import base64
 import binascii
 import dataclasses
 import math
-from typing import Any, TypeVar
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -90,27 +92,75 @@ def _decode_tagged(tag: str, body: Any) -> Any:
     names = _fields(cls)
     if not isinstance(body, dict) or set(body) != set(names):
         raise DataError(f"{tag[1:]} has the fields {names}, the file gives others")
-    return cls(**{k: decode(v) for k, v in body.items()})
+    return cls(**{name: _typed(cls, name, decode(body[name])) for name in names})
 
 
 def _fields(cls: type) -> list[str]:
     return [f.name for f in dataclasses.fields(cls) if f.init]
 
 
+def _typed(cls: type, name: str, value: Any) -> Any:
+    """``value``, if it is what the field's annotation says."""
+    if not fits(value, _hints(cls)[name]):
+        raise DataError(f"{cls.__name__}.{name} cannot be {str(value)[:60]!r}")
+    return value
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether ``value`` is of the annotated kind. A whole number that a float can hold fits
+    float; arrays must have the annotated kind of numbers."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(fits(value, one) for one in inner)
+    if origin is np.ndarray:
+        wanted = get_args(inner[1])[0]
+        return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, wanted)
+    if origin is list:
+        return isinstance(value, list) and all(fits(v, inner[0]) for v in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items()
+        )
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        kinds = inner[:1] * len(value) if inner[1:] == (...,) else inner
+        return len(value) == len(kinds) and all(map(fits, value, kinds))
+    if hint in (int, float) and isinstance(value, bool):
+        return False
+    if hint is float and isinstance(value, int):
+        return abs(value) < 2**1000
+    return isinstance(value, hint)
+
+
 def _encode_array(array: np.ndarray[Any, Any]) -> Any:
     dtype = "int64" if array.dtype.kind == "i" else array.dtype.name
     if dtype not in _DTYPES:
         raise DataError(f"arrays of {array.dtype} cannot be saved")
-    raw = np.ascontiguousarray(array, dtype=dtype).tobytes()
-    return {"~array": [dtype, list(array.shape), base64.b64encode(raw).decode("ascii")]}
+    # The layout is kept, because products with an array round differently in another one.
+    flat = array.astype(dtype, copy=False)
+    if array.flags.f_contiguous and not array.flags.c_contiguous:
+        order, raw = "F", flat.tobytes("F")
+    else:
+        order, raw = "C", flat.tobytes()
+    return {"~array": [dtype, list(array.shape), order, base64.b64encode(raw).decode("ascii")]}
 
 
 def _decode_array(body: Any) -> np.ndarray[Any, Any]:
-    dtype, shape, text = body
+    dtype, shape, order, text = body
     if dtype not in _DTYPES:
         raise DataError(f"arrays of {str(dtype)[:40]!r} are not known")
     if not all(isinstance(s, int) and s >= 0 for s in shape) or len(shape) > 4:
         raise DataError("an array's shape must be a few non-negative whole numbers")
+    if order not in ("C", "F"):
+        raise DataError("an array's order must be C or F")
     try:
         raw = base64.b64decode(text, validate=True)
     except binascii.Error as error:
@@ -118,5 +168,6 @@ def _decode_array(body: Any) -> np.ndarray[Any, Any]:
     # The bytes are there before anything is allocated for the shape they claim.
     if len(raw) != math.prod(shape) * np.dtype(dtype).itemsize:
         raise DataError("an array's bytes do not fit its shape")
-    array: np.ndarray[Any, Any] = np.frombuffer(raw, dtype=dtype).reshape(shape).copy()
+    array: np.ndarray[Any, Any] = np.frombuffer(raw, dtype=dtype).reshape(shape, order=order)
+    array = array.copy(order="K")
     return array

@@ -229,7 +229,7 @@ class Engine:
         if run.confirming:
             x = self.recommend().x
             return [Trial(id, x.copy(), "confirmation") for id in ids]
-        if run.wave == 0 and len(ids) == len(run.X) == len(run.pending):
+        if len(ids) == len(run.pending) and self._first_round():
             rows = run.box.outer(run.X)
             return [Trial(id, x, "candidate") for id, x in zip(ids, rows, strict=True)]
         places = [run.pending[id] for id in ids]
@@ -240,10 +240,15 @@ class Engine:
             for id, x, (_, slot) in zip(ids, rows, places, strict=True)
         ]
 
+    def _first_round(self) -> bool:
+        """Whether the pending trials are every candidate once, in order, for the first time."""
+        run = self.run
+        return len(run.pending) == len(run.X) and run.samples.values.shape == (len(run.X), 1)
+
     def tell_wave(self, values: FloatArray) -> None:
         """The finite values of all pending trials, in order."""
         run = self.run
-        if run.wave == 0 and len(values) == len(run.X) and not run.confirming:
+        if self._first_round():
             run.samples.put_first(values)
         else:
             for place, value in zip(run.pending.values(), values.tolist(), strict=True):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import support
 
 import noisewise as nw
+import support
 from noisewise.methods import Method
 
 
@@ -28,12 +28,6 @@ def test_resume_after_every_tell(method: Method, shuffled: bool, tmp_path: Path)
 
     straight = support.start(method, d=2, budget=45, confirm=2)
     asked = support.drive(straight, rng=order())
-    last: list[nw.Optimizer] = []
-
-    def resumed(opt: nw.Optimizer) -> nw.Optimizer:
-        last[:] = [through_a_file(opt)]
-        return last[0]
-
     opt = through_a_file(support.start(method, d=2, budget=45, confirm=2))
     again: dict[int, bytes] = {}
     rng = order()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import support
 from hypothesis import given
 from hypothesis import strategies as st
 
 import noisewise as nw
+import support
 from noisewise.methods import Method
 from noisewise.result import ALL_FAILED, BUDGET_SPENT
 
@@ -105,6 +105,27 @@ def test_the_order_of_tells_leaves_no_trace(method: Method, seed: int) -> None:
     assert support.data_of(shuffled) == support.data_of(straight)
 
 
+@pytest.mark.parametrize("population", [None, 2, 6])
+@pytest.mark.parametrize("seed", range(3))
+def test_telling_several_at_once_equals_telling_one_by_one(
+    method: Method, seed: int, population: int | None
+) -> None:
+    method = support.with_population(method, population)
+    one, many = (support.start(method, budget=90) for _ in range(2))
+    asked = support.drive(one)
+    rng = np.random.default_rng(seed)
+    again: dict[int, bytes] = {}
+    while not many.done:
+        trials = many.ask()
+        again.update({t.id: t.x.tobytes() for t in trials})
+        while trials:
+            cut = int(rng.integers(1, len(trials) + 1))
+            some, trials = trials[:cut], trials[cut:]
+            many.tell([t.id for t in some], np.array([support.noisy(t) for t in some]))
+    assert again == asked
+    assert support.data_of(many) == support.data_of(one)
+
+
 def test_translation_moves_the_run_along(method: Method) -> None:
     if "draws" in vars(method):
         pytest.skip("its free draws come from a function that does not move along")
@@ -146,8 +167,8 @@ def test_tiny_budgets_give_a_sensible_answer(method: Method, budget: int) -> Non
     assert np.isfinite(result.fun_best_observed)
 
 
-def test_one_dimension(method: Method) -> None:
-    opt = support.start(method, d=1, budget=300)
+def test_one_dimension(named_method: Method) -> None:
+    opt = support.start(named_method, d=1, budget=300)
     support.drive(opt)
     assert abs(opt.recommend().x[0]) < 1.0
 
@@ -171,9 +192,9 @@ def test_every_point_lies_in_the_box(method: Method, layout: str) -> None:
         assert (x <= high).all()
 
 
-def test_the_optimum_on_the_border_is_found(method: Method) -> None:
-    if "draws" in vars(method):
+def test_the_optimum_on_the_border_is_found(named_method: Method) -> None:
+    if "draws" in vars(named_method):
         pytest.skip("its free draws know another optimum")
-    opt = support.start(method, d=2, budget=300, bounds=(1.5, 4.0), sigma0=0.5)
+    opt = support.start(named_method, d=2, budget=300, bounds=(1.5, 4.0), sigma0=0.5)
     support.drive(opt)
     assert (opt.recommend().x < 1.8).all()

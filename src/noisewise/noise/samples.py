@@ -84,7 +84,9 @@ class Samples:
         if self.errors is not None:
             known = (self.errors > 0.0) | ~observed
             rows = known.all(axis=1)
-            weight[rows] = np.where(observed[rows], self.errors[rows], np.inf) ** -2.0
+            errors = np.where(observed[rows], self.errors[rows], np.inf)
+            smallest = errors.min(axis=1, keepdims=True)
+            weight[rows] = (np.where(smallest < np.inf, smallest, 1.0) / errors) ** 2
         total = weight.sum(axis=1)
         sums = (np.where(observed, self.values, 0.0) * weight).sum(axis=1)
         out: FloatArray = np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), np.inf)

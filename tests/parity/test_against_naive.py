@@ -1,0 +1,88 @@
+"""The vectorised update equals the one in plain loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from naive import Naive
+
+from noisewise._types import FloatArray
+from noisewise.core.covariance import Covariance, Diagonal, Full
+from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
+from noisewise.core.strategy import State, Strategy
+
+
+def weights_of(profile: Profile, k: int, soft: bool, rng: np.random.Generator) -> FloatArray:
+    """Weights in ask order: of one ranking, or averaged over several as PEM does."""
+    w = profile.weights(k, rng.random())
+    rankings = [rng.permutation(w) for _ in range(4 if soft else 1)]
+    mean = np.mean(rankings, axis=0)
+    positive = np.maximum(mean, 0.0)
+    return np.asarray(np.where(mean > 0.0, mean / positive.sum(), mean))
+
+
+def assert_close(found: Any, expected: Any, scale: float) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * scale)
+
+
+def assert_same(state: State, twin: Naive, diagonal: bool) -> None:
+    C = np.array(twin.C)
+    expected = np.diagonal(C) if diagonal else C
+    size = float(np.abs(C).max())
+    assert_close(state.covariance.C, expected, size)
+    assert_close(state.mean, twin.mean, twin.sigma * size**0.5)
+    assert_close(state.sigma, twin.sigma, 0.0)
+    assert_close(state.p_sigma, twin.p_sigma, 1.0)
+    assert_close(state.p_c, twin.p_c, size**0.5)
+    assert_close(state.unfilled, twin.unfilled, 0.0)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("c_mean", [1.0, 0.3])
+@pytest.mark.parametrize("profile", [Log(), Log(active=True), Uniform(), PowerLift()])
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_update(n: int, diagonal: bool, profile: Profile, c_mean: float, soft: bool) -> None:
+    rng = np.random.default_rng(n)
+    model: Covariance = Diagonal() if diagonal else Full(laziness=0.0)
+    strategy = Strategy(n, model)
+    mean = rng.normal(size=n)
+    state, twin = strategy.start(mean, 0.7), Naive(mean.tolist(), 0.7, diagonal)
+    for _ in range(15):
+        k = int(rng.integers(2, 12))  # the population may change from one update to the next
+        # Not the strategy's own samples: long steps make p_sigma long, so both h_sigma occur.
+        X = state.mean + state.sigma * rng.normal(size=(k, n)) * rng.choice([0.5, 1.0, 3.0])
+        weights = weights_of(profile, k, soft, rng)
+        state, _ = strategy.update(state, X, weights, c_mean)
+        twin.update(X.tolist(), weights.tolist(), c_mean)
+        assert_same(state, twin, diagonal)
+
+
+def test_fixed_mu_eff_overrides_that_of_the_weights() -> None:
+    rng = np.random.default_rng(0)
+    strategy = Strategy(3, Full(), mu_eff=2.5)
+    state = strategy.start(np.zeros(3), 1.0)
+    X = rng.normal(size=(6, 3))
+    for profile in (Log(), Uniform()):
+        _, info = strategy.update(state, X, profile.weights(6))
+        assert info.mu_eff == 2.5
+        assert info.rates == Full().rates(3, 2.5)
+
+
+def test_lazy_decomposition_changes_only_what_is_sampled() -> None:
+    """Between two decompositions C goes on learning; B and D wait."""
+    rng = np.random.default_rng(0)
+    lazy = Strategy(10, Full(laziness=10.0))
+    state = lazy.start(np.zeros(10), 1.0)
+    twin = Naive([0.0] * 10, 1.0, diagonal=False)
+    X = rng.normal(size=(10, 10))
+    state, _ = lazy.update(state, X, Log().weights(10))
+    twin.update(X.tolist(), Log().weights(10).tolist(), 1.0)
+    assert_same(state, twin, diagonal=False)
+    np.testing.assert_array_equal(state.covariance.D, np.ones(10))
+    while state.covariance.stale > 0.0:
+        state, _ = lazy.update(state, state.mean + rng.normal(size=(10, 10)), Log().weights(10))
+    B, D, C = state.covariance.B, state.covariance.D, state.covariance.C
+    np.testing.assert_allclose((B * D**2) @ B.T, C, atol=1e-12)

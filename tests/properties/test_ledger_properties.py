@@ -1,0 +1,42 @@
+"""The ledger adds up, whatever is asked of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisewise.budget import Ledger
+
+_STEPS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=30)
+
+
+@given(budget=st.integers(1, 200), data=st.data(), steps=_STEPS)
+def test_it_is_impossible_to_overspend(
+    budget: int, data: st.DataObject, steps: list[tuple[int, int]]
+) -> None:
+    reserve = data.draw(st.integers(0, budget - 1))
+    ledger = Ledger(budget, reserve=reserve)
+    for base, again in steps:
+        before = ledger.charged
+        if base + again > ledger.free:
+            with pytest.raises(AssertionError, match="more than is free"):
+                ledger.charge(base, again)
+            assert ledger.charged == before
+        else:
+            ledger.charge(base, again)
+            assert ledger.charged == before + base + again
+        assert ledger.charged + ledger.remaining == budget
+        assert ledger.remaining >= reserve
+    left = ledger.remaining
+    assert ledger.charge_confirmation() == left
+    assert ledger.charged == budget
+    assert ledger.free == ledger.remaining == 0
+
+
+@given(failed=st.lists(st.booleans(), max_size=20))
+def test_settled_evaluations_are_counted(failed: list[bool]) -> None:
+    ledger = Ledger(100)
+    for each in failed:
+        ledger.settle(each)
+    assert (ledger.told, ledger.failures) == (len(failed), sum(failed))
