@@ -11,20 +11,46 @@ from typing import Any
 
 from noisewise.methods.base import Method
 from noisewise.methods.cmaes import CMAES
+from noisewise.methods.lracmaes import LRACMAES
 from noisewise.methods.pem import PEM
 from noisewise.methods.probe_switch import ProbeSwitch
+from noisewise.methods.psacmaes import PSACMAES
+from noisewise.methods.racing import Racing
+from noisewise.methods.racmaes import RACMAES
 from noisewise.methods.rbpem import RBPEM
+from noisewise.methods.resample import Resample
+from noisewise.methods.uhcmaes import UHCMAES
 
 _NAMES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "auto": (CMAES, {"covariance": "diagonal"}),
     "cma-es": (CMAES, {}),
     "sep-cma-es": (CMAES, {"covariance": "diagonal"}),
+    "resample": (Resample, {}),
+    "racing": (Racing, {}),
+    "uh-cma-es": (UHCMAES, {}),
+    "lra-cma-es": (LRACMAES, {}),
+    "psa-cma-es": (PSACMAES, {}),
+    "ra-cma-es": (RACMAES, {}),
     "pem": (PEM, {}),
     "rb-pem": (RBPEM, {}),
     "probe-switch": (ProbeSwitch, {}),
 }
 
-__all__ = ["CMAES", "PEM", "RBPEM", "Method", "ProbeSwitch", "get", "names"]
+__all__ = [
+    "CMAES",
+    "LRACMAES",
+    "PEM",
+    "PSACMAES",
+    "RACMAES",
+    "RBPEM",
+    "UHCMAES",
+    "Method",
+    "ProbeSwitch",
+    "Racing",
+    "Resample",
+    "get",
+    "names",
+]
 
 
 def names() -> list[str]:

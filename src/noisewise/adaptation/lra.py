@@ -1,0 +1,103 @@
+"""Learning-rate adaptation: keep as much of an update as its signal-to-noise ratio deserves
+(Nomura, Akimoto and Ono, GECCO 2023 and ACM TELO 2025).
+
+| symbol | meaning | shape |
+|---|---|---|
+| Delta | movement of the mean or of the covariance in one update | (n,) or as C |
+| beta | how fast the averages forget | |
+| E, V | moving averages of Delta and of its squared length | as Delta, () |
+| snr | estimated |E Delta|^2 / Var Delta | |
+| eta | learning rate: the fraction of the update that is kept | (0, 1] |
+| alpha | eta is steered so that snr = alpha eta | |
+| gamma | speed of eta | |
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.adaptation.movement import mean_movement, shape_movement
+from noisewise.core.covariance import Covariance
+from noisewise.core.strategy import Info, State, safe_sigma
+from noisewise.generation import Adaptation, Controls, Generation, Setup
+
+
+@data
+@dataclass(slots=True)
+class Signal:
+    """What is known about one kind of movement."""
+
+    E: FloatArray
+    V: float = 0.0
+    eta: float = 1.0
+
+
+@data
+@dataclass(slots=True)
+class Signals:
+    """Of the mean and of the covariance."""
+
+    mean: Signal
+    shape: Signal
+
+
+@dataclass(frozen=True)
+class LearningRate(Adaptation):
+    """Scales the update of the mean and that of the covariance by a learning rate each."""
+
+    covariance: Covariance
+    alpha: float = 1.4
+    beta_mean: float = 0.1
+    beta_sigma: float = 0.03
+    gamma: float = 0.1
+
+    def start(self, setup: Setup) -> Signals:
+        n = setup.dimension
+        like_C = np.zeros_like(self.covariance.start(n).C)
+        return Signals(Signal(np.zeros(n)), Signal(like_C))
+
+    def step(
+        self, memory: Signals, gen: Generation, before: State, after: State, info: Info
+    ) -> tuple[Signals, Controls, State]:
+        signals, state = self.adapt(memory, before, after)
+        return signals, gen.controls, state
+
+    def adapt(
+        self, memory: Signals, before: State, after: State, damping: float = 1.0
+    ) -> tuple[Signals, State]:
+        """The signals and the distribution after what ``eta`` leaves of the update; changes of
+        ``eta`` are divided by ``damping``."""
+        cov = self.covariance
+        mean = self._track(memory.mean, mean_movement(cov, before, after), self.beta_mean, damping)
+        shape = self._track(
+            memory.shape, shape_movement(cov, before, after), self.beta_sigma, damping
+        )
+        q = (after.sigma / before.sigma) ** 2
+        covariance, growth = cov.blend(before.covariance, after.covariance, q, shape.eta)
+        # Step-size correction: the best step size is inversely proportional to eta.
+        sigma = before.sigma * growth * (memory.mean.eta / mean.eta)
+        state = State(
+            before.mean + mean.eta * (after.mean - before.mean),
+            safe_sigma(sigma),
+            covariance,
+            after.p_sigma,
+            after.p_c,
+            after.unfilled,
+        )
+        return Signals(mean, shape), state
+
+    def _track(self, old: Signal, delta: FloatArray, beta: float, damping: float) -> Signal:
+        """The signal after one more movement, with the learning rate it suggests."""
+        E = old.E + beta * (delta - old.E)
+        V = old.V + beta * (float(np.vdot(delta, delta)) - old.V)
+        square = float(np.vdot(E, E))
+        surplus, spread = square - beta / (2.0 - beta) * V, V - square
+        snr = surplus / spread if spread > 0.0 else 0.0
+        off = min(max(snr / (self.alpha * old.eta) - 1.0, -1.0), 1.0) / damping
+        eta = min(old.eta * math.exp(min(self.gamma * old.eta, beta) * off), 1.0)
+        return Signal(E, V, eta)
