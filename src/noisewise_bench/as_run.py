@@ -1,7 +1,7 @@
 """RB-PEM and its rivals in the variant that produced the published numbers ("as run").
 
-This variant differs from the algorithm of the paper's text in many points, each marked below
-where it is done. It is kept to reproduce and explain the published tables, not to be used.
+It departs from the algorithm of the paper's text in many points, each marked "as run" below.
+It is kept to reproduce and explain the published tables, not to be used.
 
     symbol      meaning                                                   shape
     m, C        mean and diagonal covariance of the search distribution   (d,)
@@ -40,7 +40,7 @@ IntArray = npt.NDArray[np.intp]
 STALL: Final = 80  # generations without a better value before a restart
 POOL: Final = 512
 CLIP: Final = 10.0
-MIN_RESIDUALS: Final = 6  # fewer residuals in a generation are thrown away
+MIN_RESIDUALS: Final = 6  # as run: fewer in a generation are thrown away
 
 
 def seed_of(function: int, instance: int, dimension: int, offset: int = 0) -> int:
@@ -81,10 +81,12 @@ class DiagonalES:
 
     def ask(self, n: int) -> FloatArray:
         Z = self.rng.standard_normal((n, len(self.m)))
+        # as run: the clipped points are evaluated and used in the update
         return np.clip(self.m + self.sigma * np.sqrt(self.C) * Z, self.low, self.high)
 
     def tell(self, X: FloatArray, w: FloatArray, y_best: float) -> None:
-        """Update from weighted candidates; full-matrix rates, no negative weights."""
+        """Update the distribution from weighted candidates, then restart if it stalled."""
+        # as run: full-matrix rates on a diagonal, from the weights of this generation
         n, me = len(self.m), 1 / float(np.sum(w**2))
         cc = (4 + me / n) / (n + 4 + 2 * me / n)
         cs = (me + 2) / (n + me + 5)
@@ -92,11 +94,11 @@ class DiagonalES:
         cmu = min(1 - c1, 2 * (me - 2 + 1 / me) / ((n + 2) ** 2 + me))
         ds = 1 + 2 * max(0.0, math.sqrt((me - 1) / (n + 1)) - 1) + cs
 
-        # one Weiszfeld step towards the weighted geometric median, instead of the mean
+        # as run: one Weiszfeld step to the weighted geometric median, not the weighted mean
         D = X - self.m
         a = w / (np.linalg.norm(D, axis=1) + 1e-12 * (1 + self.width))
         m = np.clip(a @ X / a.sum(), self.low, self.high)
-        step = (m - self.m) / self.sigma  # the realised step
+        step = (m - self.m) / self.sigma
 
         self.t += 1
         self.ps = (1 - cs) * self.ps + math.sqrt(cs * (2 - cs) * me) * step / np.sqrt(self.C)
@@ -112,6 +114,7 @@ class DiagonalES:
         self._restart_if_stalled(y_best)
 
     def _restart_if_stalled(self, y_best: float) -> None:
+        # as run: most d = 40 runs restart; the best value so far outlives the restart
         self.stalled = 0 if y_best < self.best else self.stalled + 1
         self.best = min(self.best, y_best)
         if self.stalled >= STALL:
@@ -138,7 +141,7 @@ class NoiseModel:
         return np.asarray(base + slope * np.abs(y))
 
     def learn(self, draws: FloatArray, centre: FloatArray) -> None:
-        """Fit the scale to this generation's residuals and pool them."""
+        """Fit the scale to this generation's residuals about ``centre`` and pool them."""
         again = np.isfinite(draws[:, -1])
         centre = np.repeat(centre[again], draws.shape[1])
         residual = draws[again].ravel() - centre
@@ -149,7 +152,7 @@ class NoiseModel:
             size, target = size**2, target**2
         A = np.column_stack([np.ones_like(size), size])
         fit = np.maximum(np.linalg.lstsq(A, target, rcond=None)[0], 0.0)
-        self.coefficients = 0.75 * self.coefficients + 0.25 * fit
+        self.coefficients = 0.75 * self.coefficients + 0.25 * fit  # as run: from zero
         z = residual / np.maximum(self.scale(centre), 1e-300)
         self.pool = np.concatenate([self.pool, np.clip(z, -CLIP, CLIP)])
         if len(self.pool) > POOL:
@@ -160,7 +163,8 @@ class NoiseModel:
         values = np.tile(draws[:, 0], (n, 1))
         if len(self.pool):
             values += self.scale(draws[:, 0]) * self.rng.choice(self.pool, values.shape)
-        # a re-evaluated point has one of its raw values, with no noise added
+        # as run: the centre is the observed value (no regression), and a re-evaluated point
+        # has one of its raw values, with no noise added
         again = np.flatnonzero(np.isfinite(draws[:, 1:]).any(axis=1))
         columns = self.rng.integers(0, draws.shape[1], (n, len(again)))
         values[:, again] = draws[again, columns]
@@ -175,6 +179,18 @@ class RBPEM:
     k_max: int = 1
     b_boot: int = 32
     noise_model: Literal["absolute", "variance"] = "absolute"
+
+    def __post_init__(self) -> None:
+        if self.weights not in ("power-lift", "log"):
+            raise ValueError(f"weights must be 'power-lift' or 'log', got {self.weights!r}")
+        if self.noise_model not in ("absolute", "variance"):
+            raise ValueError(
+                f"noise_model must be 'absolute' or 'variance', got {self.noise_model!r}"
+            )
+        if self.k_max < 0 or self.b_boot < 1:
+            raise ValueError(
+                f"k_max must be at least 0 and b_boot at least 1, got {self.k_max}, {self.b_boot}"
+            )
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
         rng = np.random.default_rng([seed, 1])
@@ -212,11 +228,11 @@ class RBPEM:
         return np.argsort(y, kind="stable")[max(0, es.mu - 2) : es.mu + 3][:count]
 
     def _weights(self, es: DiagonalES, fraction: float, values: FloatArray) -> FloatArray:
-        """Rank weights averaged over replicates, then cut to the mu largest averages."""
+        """Rank weights averaged over replicates; as run, only the mu largest averages stay."""
         r = np.arange(es.lam)
         if self.weights == "log":
             table = np.log(es.mu + 0.5) - np.log(r + 1)
-        else:  # power-lift: sharper as the budget is spent
+        else:  # as run: power-lift, sharper as the budget is spent
             table = (1 - r / (es.lam - 1)) ** (1.2 + 2.8 * fraction)
         w: FloatArray = np.where(r < es.mu, table, 0.0)[ranks(values)].mean(axis=0)
         w[ranks(-w) >= es.mu] = 0.0
@@ -273,7 +289,7 @@ def misranking(first: FloatArray, second: FloatArray) -> float:
 
 def get(name: str) -> Method:
     """The method of that name, e.g. ``rb-pem(k_max=0)``; see `NAMES` for those published."""
-    parsed = re.fullmatch(r"(?:as-run/)?([a-z-]+)(?:\((.*)\))?", name)
+    parsed = re.fullmatch(r"([a-z-]+)(?:\((.*)\))?", name)
     if parsed is None or parsed[1] not in METHODS:
         raise ValueError(f"the method as run {name!r} is unknown; known are {', '.join(NAMES)}")
     call = ast.parse(f"f({parsed[2] or ''})", mode="eval").body
@@ -329,7 +345,7 @@ PUBLISHED: Final[dict[int, dict[str, float]]] = {
 
 def best_evaluated(method: Method, function: int, instance: int, d: int = 40) -> float:
     """Log10 regret of the best point evaluated in one published run, B = 100 d."""
-    from .problems.bbob_noisy import BBOBNoisy
+    from .problems.bbob_noisy import BBOBNoisy  # needed by this check alone
 
     problem, seed = BBOBNoisy(function, instance, d), seed_of(function, instance, d)
     recorder = Recorder(problem)
