@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from noisewise import executors
-from noisewise._check import one_of
+from noisewise._check import one_of, shown
+from noisewise._values import as_value
 from noisewise.checkpoint import Journal
 from noisewise.errors import BadValueError, CheckpointError, EvaluationError
 from noisewise.executors import Evaluator, Outcome
 from noisewise.methods import Method
-from noisewise.optimizer import Optimizer, as_value
+from noisewise.optimizer import Optimizer
 from noisewise.report.progress import Progress
 from noisewise.result import Result
 
@@ -83,8 +84,10 @@ def minimize(
     (500, True)
     """
     one_of("on_error", on_error, ("raise", "worst"))
-    if not callable(fun):
-        raise ValueError(f"fun must be callable, got {fun!r}")
+    _check_callables(fun, callback)
+    if not isinstance(args, (tuple, list)):
+        raise ValueError(f"args must be a tuple of further arguments of fun, got {shown(args)}")
+    path = _path(checkpoint)
     with executors.start(fun, tuple(args), vectorized, workers, executor) as evaluator:
         opt = Optimizer(
             x0,
@@ -96,7 +99,7 @@ def minimize(
             confirm=confirm,
             workers=evaluator.workers,
         )
-        journal = None if checkpoint is None else Journal(Path(checkpoint))
+        journal = None if path is None else Journal(path)
         try:
             if journal is not None:
                 opt = _resume(journal, opt)
@@ -104,6 +107,19 @@ def minimize(
         finally:
             if journal is not None:
                 journal.close()
+
+
+def _check_callables(fun: Any, callback: Any) -> None:
+    if not callable(fun):
+        raise ValueError(f"fun must be callable, got {shown(fun)}")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be callable or None, got {shown(callback)}")
+
+
+def _path(checkpoint: Any) -> Path | None:
+    if checkpoint is None or isinstance(checkpoint, (str, os.PathLike)):
+        return None if checkpoint is None else Path(checkpoint)
+    raise ValueError(f"checkpoint must be a path or None, got {shown(checkpoint)}")
 
 
 def _loop(

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, overload
 
 import numpy as np
 
 from noisewise import checkpoint, methods, problem
-from noisewise._check import integer
+from noisewise._check import integer, shown
 from noisewise._types import FloatArray
+from noisewise._values import as_value
 from noisewise.budget import Ledger
 from noisewise.engine import BARREN, Engine, Trial
-from noisewise.errors import BadValueError, CheckpointError
+from noisewise.errors import CheckpointError
 from noisewise.generation import Setup
 from noisewise.methods import Method
 from noisewise.recommend import Recommendation
@@ -61,11 +63,13 @@ class Optimizer:
         """All evaluations that can be done now, at most ``n``; empty while results are awaited."""
         engine = self._engine
         count = None if n is None else integer("n", n, least=1)
-        if not engine.waiting and not engine.run.pending and not engine.done:
+        if engine.done:
+            return []
+        if not engine.run.pending:
             engine.open()
         ids = engine.waiting[:count]
         engine.waiting = engine.waiting[len(ids) :]
-        return engine.trials(ids)
+        return engine.trials(ids) if ids else []
 
     @overload
     def tell(self, id: int, value: float, se: float | None = None) -> None: ...
@@ -78,35 +82,48 @@ class Optimizer:
 
         ``se`` is its standard error, where known. Sequences tell several trials at once.
         """
-        if isinstance(id, (int, np.integer)):
-            self._tell(int(id), value, se)
+        if not isinstance(id, (Sequence, np.ndarray)) or isinstance(id, str):
+            self._settle(*self._checked(id, value, se))
             return
-        run = self._engine.run
-        array = np.asarray(value)
-        whole = se is None and not self._engine.waiting and list(id) == list(run.pending)
-        plain = array.shape == (len(run.pending),) and array.dtype.kind in "fiu"
-        # A finite sum has finite terms only; it is much faster than asking each of them.
-        if whole and plain and math.isfinite(sum(array.tolist())):
-            self._engine.tell_wave(array)
-            return
-        values = list(value)
-        if len(id) != len(values):
-            raise ValueError(f"value must have one entry per id ({len(id)}), got {len(values)}")
-        errors = [None] * len(values) if se is None else list(se)
-        for one, v, s in zip(id, values, errors, strict=True):
-            self._tell(int(one), v, s)
+        ids = list(id)
+        if se is None and self._is_wave(ids):
+            array = np.asarray(value)
+            plain = array.shape == (len(ids),) and array.dtype.kind in "fiu"
+            # A finite sum has finite terms only; it is much faster than asking each of them.
+            if plain and math.isfinite(sum(array.tolist())):
+                self._engine.tell_wave(array)
+                return
+        values = _entries("value", value, len(ids))
+        errors = [None] * len(ids) if se is None else _entries("se", se, len(ids))
+        checked = list(map(self._checked, ids, values, errors))  # all of them, before any counts
+        if len(set(ids)) < len(ids):
+            twice = next(one for one in ids if ids.count(one) > 1)
+            raise ValueError(f"id must be that of a trial not told yet, got {twice}, here twice")
+        for one in checked:
+            self._settle(*one)
 
-    def _tell(self, id: int, value: Any, se: Any) -> None:
-        engine, run = self._engine, self._engine.run
-        place = run.pending.get(id)
-        if place is None:
-            raise ValueError(self._why_not(id))
+    def _is_wave(self, ids: list[int]) -> bool:
+        """Whether ``ids`` are all that is left of a wave, in order."""
+        engine = self._engine
+        return not engine.waiting and ids == list(engine.run.pending) and not engine.done
+
+    def _checked(self, id: Any, value: Any, se: Any) -> tuple[int, float, float | None]:
+        """Id, value and standard error as numbers, if this trial can be told them."""
+        run = self._engine.run
+        if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
+            raise ValueError(f"id must be that of a trial, or a sequence of such, got {shown(id)}")
+        if id not in run.pending or run.status != RUNNING:
+            raise ValueError(self._why_not(int(id)))
         number = as_value(value)
-        if se is not None:
-            se = float(se)
-            if not 0.0 <= se < math.inf:
-                raise ValueError(f"se must be a non-negative finite number or None, got {se!r}")
-        del run.pending[id]
+        if se is None:
+            return int(id), number, None
+        if not isinstance(se, Real) or isinstance(se, bool) or not 0.0 <= float(se) < math.inf:
+            raise ValueError(f"se must be a non-negative finite number or None, got {shown(se)}")
+        return int(id), number, float(se)
+
+    def _settle(self, id: int, number: float, se: float | None) -> None:
+        engine, run = self._engine, self._engine.run
+        place = run.pending.pop(id)
         if engine.waiting and id in engine.waiting:  # told before it was asked for
             engine.waiting.remove(id)
         run.samples.put(*place, number, se)
@@ -134,7 +151,7 @@ class Optimizer:
     @property
     def remaining(self) -> int:
         """Evaluations not asked for yet."""
-        return self._engine.run.ledger.remaining
+        return self._engine.run.ledger.remaining + len(self._engine.waiting)
 
     @property
     def budget(self) -> int:
@@ -176,18 +193,16 @@ class Optimizer:
     def result(self) -> Result:
         """All that is known now; after the end, the result of the run."""
         run, best = self._engine.run, self.recommend()
-        if run.pending and not run.confirming:
-            told = np.where(np.isnan(run.samples.values), np.inf, run.samples.values)
-            self._engine.note_best(run.X, told, inner=True)
+        x_lucky, luckiest = self._luckiest(best.x)
         diagnostics, warnings = self._engine.parts.selection.report(run.selection)
         status = BUDGET_SPENT if self.done and run.status == RUNNING else run.status
-        lucky = run.best_value < math.inf
+        lucky = luckiest < math.inf
         return Result(
             x=best.x,
             fun=best.fun,
             fun_se=best.fun_se,
-            x_best_observed=run.best_x if lucky else best.x,
-            fun_best_observed=run.best_value if lucky else math.nan,
+            x_best_observed=x_lucky if lucky else best.x,
+            fun_best_observed=luckiest if lucky else math.nan,
             nfev=run.ledger.told,
             nit=run.generation,
             n_reevaluations=run.ledger.reevaluation,
@@ -199,10 +214,21 @@ class Optimizer:
             warnings=warnings,
             success=status in (BUDGET_SPENT, STOPPED) and lucky,
             status=status,
-            message=self._message(status),
+            message=self._message(status, lucky),
         )
 
-    def _message(self, status: int) -> str:
+    def _luckiest(self, x: FloatArray) -> tuple[FloatArray, float]:
+        """The luckiest draw, the values of a wave under way included; ``x`` is being confirmed."""
+        run = self._engine.run
+        if run.pending:
+            values = np.where(np.isnan(run.samples.values), np.inf, run.samples.values)
+            seen = values.min(axis=1)
+            i = int(seen.argmin())
+            if seen[i] < run.best_value:
+                return x if run.confirming else run.box.outer(run.X[i]), float(seen[i])
+        return run.best_x.copy(), run.best_value
+
+    def _message(self, status: int, lucky: bool) -> str:
         run = self._engine.run
         said = {
             BUDGET_SPENT: "the budget is spent",
@@ -210,7 +236,7 @@ class Optimizer:
             ALL_FAILED: f"gave up: {BARREN} generations in a row had no successful evaluation",
             RUNNING: "still running",
         }[status]
-        if status == BUDGET_SPENT and run.best_value == math.inf:
+        if status == BUDGET_SPENT and not lucky:
             said = "the budget is spent and no evaluation succeeded"
         return f"{said}; {run.generation} generations, {run.ledger.told} evaluations"
 
@@ -256,17 +282,15 @@ def resolve(method: str | Method) -> Method:
     if isinstance(method, Method):
         return method
     known = ", ".join(methods.names())
-    raise ValueError(f"method must be one of {known} or a method object, got {method!r}")
+    raise ValueError(f"method must be one of {known} or a method object, got {shown(method)}")
 
 
-def as_value(value: Any) -> float:
-    """An objective value as a float; failures (nan, +inf) as +inf."""
-    if type(value) is not float:
-        array = np.asarray(value)
-        if array.shape not in ((), (1,)) or array.dtype.kind not in "fiub":
-            shown = f"an array of shape {array.shape}" if array.shape else repr(value)
-            raise BadValueError(f"the objective must return one real number, got {shown}")
-        value = float(array.reshape(()))
-    if value == -math.inf:
-        raise BadValueError("the objective must not return -inf: there is nothing below it")
-    return value if value < math.inf else math.inf
+def _entries(name: str, values: Any, n: int) -> list[Any]:
+    """``values`` as a list of ``n``."""
+    try:
+        found = list(values)
+    except TypeError:
+        raise ValueError(f"{name} must have one entry per id ({n}), got {shown(values)}") from None
+    if len(found) != n:
+        raise ValueError(f"{name} must have one entry per id ({n}), got {len(found)}")
+    return found

@@ -10,13 +10,13 @@ import numpy as np
 
 from noisewise import problem
 from noisewise._check import integer
+from noisewise._values import as_value
 from noisewise.core.covariance import Diagonal
 from noisewise.core.strategy import Strategy
 from noisewise.generation import Setup
 from noisewise.methods.base import default_population
 from noisewise.noise.misranking import footrule, kendall, top_mu
 from noisewise.noise.samples import ranks
-from noisewise.optimizer import as_value
 
 #: Above this P noise decides the ranks; rankings without anything in common have 1/3.
 _NOISY, _VERY_NOISY = 0.12, 0.22

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._check import positive_real
+from noisewise._check import positive_real, real_array, shown
 from noisewise._types import FloatArray
 from noisewise.core.box import Box
 
 #: Default step size as a fraction of the smallest width.
 SIGMA0_FRACTION = 0.3
+#: Largest ratio of two widths; beyond, coordinates cannot be scaled to each other.
+_MOST_UNEQUAL = 1e200
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,21 @@ def start(x0: Any, bounds: Any, sigma0: Any) -> Start:
             f"x0 must lie inside the bounds, got x0[{j}] = {x[j]:g} outside "
             f"[{low[j]:g}, {high[j]:g}]"
         )
-    box = Box.of(low, high)
-    width = box.smallest_width
-    if sigma0 is None:
-        if not np.isfinite(width):
-            raise ValueError("sigma0 is required where a bound is missing, got None")
-        sigma = SIGMA0_FRACTION * width
-    else:
+    with np.errstate(over="ignore"):
+        width = high - low
+    closed = width[np.isfinite(width)]
+    if len(closed) and closed.max() / _MOST_UNEQUAL > closed.min():
+        raise ValueError(
+            f"bounds must have widths less than {_MOST_UNEQUAL:g} times each other, got "
+            f"{closed.min():g} and {closed.max():g}"
+        )
+    if sigma0 is not None:
         sigma = positive_real("sigma0", sigma0)
+    elif len(closed) < len(width):
+        raise ValueError("sigma0 is required where a bound is missing, got None")
+    else:
+        sigma = SIGMA0_FRACTION * float(closed.min())
+    box = Box.of(low, high)
     return Start(box, box.inner(x), sigma)
 
 
@@ -66,7 +75,7 @@ def generators(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:
     else:
         raise ValueError(
             "rng must be None, a non-negative whole number, a numpy SeedSequence or a numpy "
-            f"Generator, got {rng!r}"
+            f"Generator, got {shown(rng)}"
         )
     search, bootstrap = (np.random.Generator(np.random.PCG64(s)) for s in sequence.spawn(2))
     return search, bootstrap
@@ -79,66 +88,68 @@ def _seeds(rng: np.random.Generator) -> list[np.random.SeedSequence]:
 
 def _x0(x0: Any) -> FloatArray:
     try:
-        x = np.array(x0, dtype=float)
+        x = real_array(x0)
     except (TypeError, ValueError):
-        raise ValueError(f"x0 must be a sequence of numbers, got {x0!r}") from None
+        raise ValueError(f"x0 must be a sequence of numbers, got {shown(x0)}") from None
     if x.ndim != 1 or len(x) == 0:
         raise ValueError(f"x0 must be one-dimensional and not empty, got shape {x.shape}")
     if not np.isfinite(x).all():
-        raise ValueError(f"x0 must be finite, got {x!r}")
+        raise ValueError(f"x0 must be finite, got {shown(x0)}")
     return x
 
 
 def _bounds(bounds: Any, n: int | None) -> tuple[FloatArray | None, FloatArray | None]:
     if bounds is None:
         return None, None
-    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):  # scipy.optimize.Bounds
-        pair = (bounds.lb, bounds.ub)
-    else:
-        pair = _pair(bounds)
     try:
-        low, high = (_side(side, fill) for side, fill in zip(pair, (-np.inf, np.inf), strict=True))
+        pairs = _as_pairs(bounds)
+        sides = _as_sides(bounds) if pairs is None else pairs
+        low, high = (_side(s, fill) for s, fill in zip(sides, (-np.inf, np.inf), strict=True))
     except (TypeError, ValueError):
         raise ValueError(
             f"bounds must be (low, high), a list of (low, high) pairs or "
-            f"scipy.optimize.Bounds, got {bounds!r}"
+            f"scipy.optimize.Bounds, got {shown(bounds)}"
         ) from None
+    if pairs is not None and n not in (None, low.size):
+        raise ValueError(f"bounds must have one pair per coordinate ({n}), got {shown(bounds)}")
     size = n if n is not None else max(low.size, high.size)
     for side in (low, high):
-        if side.ndim > 1 or side.size not in (1, size):
+        if side.size not in (1, size):
             raise ValueError(f"bounds must have one entry or {size}, got {side.size}")
     low, high = (np.broadcast_to(side, (size,)).astype(float) for side in (low, high))
     if np.isnan(low).any() or np.isnan(high).any():
-        raise ValueError(f"bounds must not be nan, got {bounds!r}")
+        raise ValueError(f"bounds must not be nan, got {shown(bounds)}")
     if (low >= high).any():
         j = int(np.flatnonzero(low >= high)[0])
         raise ValueError(
             f"bounds must have low < high, got [{low[j]:g}, {high[j]:g}] for coordinate {j}"
         )
-    if (low == np.inf).any() or (high == -np.inf).any():
-        raise ValueError(f"bounds must leave room, got {bounds!r}")
     return low, high
 
 
-def _pair(bounds: Any) -> Any:
-    """(low, high) from either of the two layouts; two pairs in two dimensions are pairs."""
-    items = list(bounds)
-    pairs = all(isinstance(item, (list, tuple)) and len(item) == 2 for item in items)
-    if pairs and isinstance(bounds, (list, tuple)) and not (len(items) == 2 and _is_sides(bounds)):
-        return [p[0] for p in items], [p[1] for p in items]
-    if isinstance(bounds, np.ndarray) and bounds.ndim == 2 and bounds.shape[1] == 2:
-        return bounds[:, 0], bounds[:, 1]
-    return items
+def _as_pairs(bounds: Any) -> tuple[Any, Any] | None:
+    """Low and high sides of a sequence of pairs; None if it is not one. Two pairs in a tuple are
+    (low, high)."""
+    if isinstance(bounds, np.ndarray):
+        return (bounds[:, 0], bounds[:, 1]) if bounds.shape[1:] == (2,) else None
+    if not isinstance(bounds, (list, tuple)) or (isinstance(bounds, tuple) and len(bounds) == 2):
+        return None
+    if not all(isinstance(item, (list, tuple)) and len(item) == 2 for item in bounds):
+        return None
+    return [pair[0] for pair in bounds], [pair[1] for pair in bounds]
 
 
-def _is_sides(bounds: Any) -> bool:
-    """Two pairs are read as a list of pairs if it is a list, as (low, high) if a tuple."""
-    return isinstance(bounds, tuple)
+def _as_sides(bounds: Any) -> tuple[Any, Any]:
+    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):  # scipy.optimize.Bounds
+        return bounds.lb, bounds.ub
+    low, high = bounds
+    return low, high
 
 
 def _side(side: Any, fill: float) -> FloatArray:
-    if side is None:
-        return np.array(fill)
-    if isinstance(side, (list, tuple)):
-        side = [fill if s is None else s for s in side]
-    return np.asarray(side, dtype=float)
+    """One side as a scalar or one-dimensional array that is not empty; None is open."""
+    entries = np.asarray(side, dtype=object)
+    array = real_array(np.where(entries == None, fill, entries))  # noqa: E711 - elementwise
+    if array.ndim > 1 or array.size == 0:
+        raise ValueError("not one entry per coordinate")
+    return array

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from noisewise._check import integer
+from noisewise._check import integer, shown
 from noisewise.executors.base import Evaluator, Outcome, Serial, Spec, Vectorized
 from noisewise.executors.futures import Futures
 from noisewise.executors.processes import Processes, processes
@@ -27,7 +27,7 @@ def start(
         if workers > 1 or executor is not None:
             raise ValueError(
                 "vectorized=True evaluates a whole batch in one call: it takes neither workers "
-                f"nor executor, got workers={workers}, executor={executor!r}"
+                f"nor executor, got workers={workers}, executor={shown(executor)}"
             )
         return Vectorized(fun, args)
     if executor is None:
@@ -38,5 +38,5 @@ def start(
         return Futures(fun, args, executor, workers)
     raise ValueError(
         "executor must be a concurrent.futures.Executor or come from noisewise.executors, "
-        f"got {executor!r}"
+        f"got {shown(executor)}"
     )

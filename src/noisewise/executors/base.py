@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from noisewise._check import real_array, shown
 from noisewise.engine import Trial
 from noisewise.errors import BadValueError
 
@@ -86,19 +87,18 @@ class Vectorized(Evaluator):
     def collect(self) -> list[Outcome]:
         trials, self._queue = self._queue, []
         try:
-            values = np.asarray(self._fun(np.array([t.x for t in trials]), *self._args))
+            answer = self._fun(np.array([t.x for t in trials]), *self._args)
         except Exception as error:
             return [Outcome(t.id, error=error) for t in trials]
-        if values.shape != (len(trials),) or values.dtype.kind not in "fiub":
+        try:
+            values = real_array(answer)
+            said = f"an array of shape {values.shape}"
+        except Exception:  # whatever its conversion to an array raises
+            values, said = np.empty(0), shown(answer, 60)
+        if values.shape != (len(trials),):
             wrong = BadValueError(
                 f"with vectorized=True the objective must return {len(trials)} real numbers for "
-                f"{len(trials)} points, got {_shown(values)}"
+                f"{len(trials)} points, got {said}"
             )
             return [Outcome(t.id, error=wrong) for t in trials]
         return [Outcome(t.id, v) for t, v in zip(trials, values.tolist(), strict=True)]
-
-
-def _shown(values: Any) -> str:
-    if values.dtype.kind not in "fiub":
-        return repr(values.tolist())[:60]
-    return f"an array of shape {values.shape}"

@@ -1,0 +1,36 @@
+"""What an objective may return."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from noisewise._check import shown
+from noisewise.errors import BadValueError
+
+
+def as_value(value: Any) -> float:
+    """An objective value as a float; failures (nan, +inf) as +inf."""
+    if type(value) is not float:
+        value = _real(value)
+    if value == -math.inf:
+        raise BadValueError("the objective must not return -inf: there is nothing below it")
+    return value if value < math.inf else math.inf
+
+
+def _real(value: Any) -> float:
+    try:
+        if isinstance(value, Real):
+            return float(value)
+        array = np.asarray(value)
+        if array.shape in ((), (1,)) and array.dtype.kind in "fiub":
+            return float(array.reshape(()))
+        said = f"an array of shape {array.shape}" if array.shape else shown(value, 60)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except Exception:  # whatever its conversion to an array raises
+        said = shown(value, 60)
+    raise BadValueError(f"the objective must return one real number, got {said}")
