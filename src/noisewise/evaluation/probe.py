@@ -38,9 +38,10 @@ class Probe(Plan):
 
 
 def repeats_exactly(gen: Generation) -> bool:
-    """Whether every value seen twice was the same both times."""
+    """Whether every candidate evaluated twice had the same value both times. Failing twice is no
+    evidence, failing once is."""
     values = gen.samples.values
     if values.shape[1] < 2:
         return False
-    seen = ~np.isnan(values[:, 1])
-    return bool(seen.any() and (values[seen, 0] == values[seen, 1]).all())
+    pair = values[~np.isnan(values[:, 1]), :2]
+    return bool(np.isfinite(pair).any() and (pair[:, 0] == pair[:, 1]).all())

@@ -47,7 +47,7 @@ class NoiseModel:
     """Options of the noise model; see `noisewise.methods.RBPEM`."""
 
     centre: str = "observed"
-    scale: str = "linear"
+    scale: str = "constant"
     clip: float = 10.0
     pool_size: int = 512
     archive_size: int = 600
@@ -102,4 +102,11 @@ class NoiseModel:
         drawn = pool[gen.rng.integers(len(pool), size=(b, len(c)))]
         drawn *= s
         drawn += c
-        return drawn.argsort(axis=1)
+        return drawn.argsort(axis=1, kind="stable")
+
+    def typical_residual(self, memory: NoiseMemory, y: FloatArray) -> float:
+        """Mean size of a residual at values ``y``; 0 while there is no pool."""
+        if memory.pool.size == 0:
+            return 0.0
+        scale = scales.evaluate(self.scale, memory.scale, y)
+        return float(scale.mean() * np.abs(memory.pool.z).mean())

@@ -43,7 +43,13 @@ def rank_weights(values: FloatArray, profile: FloatArray) -> FloatArray:
     weights[order] = profile
     if values[order[-1]] == np.inf:
         weights[(values == np.inf) & (weights > 0.0)] = 0.0
-        total = np.maximum(weights, 0.0).sum()
-        if total > 0.0:
-            weights = np.where(weights > 0.0, weights / total, weights)
+        return normalised(weights)
     return weights
+
+
+def normalised(weights: FloatArray) -> FloatArray:
+    """``weights`` with a positive part that sums to one; equal weights if there is none."""
+    total = float(np.maximum(weights, 0.0).sum())
+    if total == 0.0:
+        return np.full(len(weights), 1.0 / len(weights))
+    return np.where(weights > 0.0, weights / total, weights)

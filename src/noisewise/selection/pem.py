@@ -11,6 +11,7 @@ import numpy as np
 from noisewise._types import FloatArray
 from noisewise.generation import Generation, Selection
 from noisewise.noise.misranking import expected_weights
+from noisewise.selection.hard import normalised
 
 
 @dataclass(frozen=True)
@@ -25,4 +26,6 @@ class ExactPEM(Selection):
         Y = np.asarray(self.draws(gen.outer(gen.X), self.n_draws, gen.rng), dtype=float)
         if Y.shape != (self.n_draws, len(gen.X)):
             raise ValueError(f"draws must return shape {(self.n_draws, len(gen.X))}, got {Y.shape}")
-        return expected_weights(Y.argsort(axis=1), gen.profile), memory
+        weights = expected_weights(Y.argsort(axis=1, kind="stable"), gen.profile)
+        # Negative weights cancel positive ones in the average.
+        return normalised(weights) if gen.profile[-1] < 0.0 else weights, memory

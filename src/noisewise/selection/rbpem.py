@@ -11,7 +11,7 @@ from noisewise.generation import Generation, Selection, Setup
 from noisewise.noise.diagnostics import CHECKS
 from noisewise.noise.misranking import displacement, expected_weights
 from noisewise.noise.model import NoiseMemory, NoiseModel
-from noisewise.selection.hard import rank_weights
+from noisewise.selection.hard import normalised, rank_weights
 
 NO_POOL = (
     "no residual was ever observed (no candidate was evaluated twice), so nothing was "
@@ -52,18 +52,18 @@ class ResidualBootstrap(Selection):
         memory.bootstrapped += 1
         order = self.model.rankings(gen, memory, self.n_bootstrap)
         weights = expected_weights(order, gen.profile)
-        failed = gen.samples.counts == 0 if gen.samples.values.max() == np.inf else None
-        if failed is not None and failed.any():
-            weights[failed & (weights > 0.0)] = 0.0
-            weights[weights > 0.0] /= weights[weights > 0.0].sum()
-        return weights, memory
+        failures = gen.samples.values.max() == np.inf
+        if failures:
+            weights[(gen.samples.counts == 0) & (weights > 0.0)] = 0.0
+        # Negative weights cancel positive ones in the average.
+        return normalised(weights) if failures or gen.profile[-1] < 0.0 else weights, memory
 
     def _diagnose(self, gen: Generation, memory: NoiseMemory) -> None:
         y = gen.samples.median()
         y = y[np.isfinite(y)]
-        s = memory.scale[0] + memory.scale[1] * float(np.abs(y).mean())
         i, j = np.triu_indices(len(y), 1)
-        gaps = np.abs(y[i] - y[j]) / s if s > 0.0 else np.empty(0)
+        noise = self.model.typical_residual(memory, y)
+        gaps = np.abs(y[i] - y[j]) / noise if noise > 0.0 else np.empty(0)
         memory.diagnostics.compute(gen.index, memory.pool, self.model.clip, gaps)
 
     def report(self, memory: NoiseMemory) -> tuple[dict[str, FloatArray], list[str]]:
