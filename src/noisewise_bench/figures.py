@@ -74,7 +74,8 @@ def profile_panel(title: str, rows: Sequence[Row], metric: str, look: Look) -> P
             ax.step(
                 x, y, where="post", label=label(found.method), **_line(look, found.method, len(x))
             )
-        ax.set(xscale="log", ylim=(0, 1), xlabel="evaluations / dimension", ylabel="targets met")
+        _logarithmic(ax)
+        ax.set(ylim=(0, 1), xlabel="evaluations / dimension", ylabel="targets met")
 
     caption = f"Data profile: share of (run, target) pairs met, {metric} regret; higher is better."
     return Panel(title, caption, 3.2, draw)
@@ -87,7 +88,8 @@ def convergence_panel(title: str, rows: Sequence[Row], metric: str, look: Look) 
         for curve in convergence(rows, metric):
             style = _line(look, curve.method, len(curve.evaluations))
             ax.plot(curve.evaluations, curve.median, label=label(curve.method), **style)
-        ax.set(xscale="log", xlabel="evaluations", ylabel=f"log10 {metric} regret")
+        _logarithmic(ax)
+        ax.set(xlabel="evaluations", ylabel=f"log10 {metric} regret")
 
     caption = f"Convergence: median log10 {metric} regret; lower is better."
     return Panel(title, caption, 3.2, draw)
@@ -117,6 +119,11 @@ def difference_panel(title: str, comparisons: Sequence[Comparison], look: Look) 
     return Panel(title, caption, 1.1 + 0.26 * len(shown), draw)
 
 
+def _logarithmic(ax: Any) -> None:
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:g}")
+
+
 def _line(look: Look, method: str, n: int) -> dict[str, Any]:
     # Markers now and then, at other places for every method: lines are told apart without colour.
     first = 2 + list(look).index(method) % 5
@@ -135,7 +142,7 @@ def svg(panel: Panel) -> str:
     text = out.getvalue()
     text = text[text.index("<svg") :]
     # Several figures share a page: ids that only name a part would occur twice.
-    text = re.sub(r' id="[A-Za-z0-9]+_\d+"', "", text)
+    text = re.sub(r' id="[A-Za-z0-9.]+_\d+"', "", text)
     return _without_size(text)
 
 

@@ -11,27 +11,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import noisewise
-from noisewise_bench import names
-from noisewise_bench.names import BenchError, Spec
+from noisewise_bench import as_run, names, peers
+from noisewise_bench.names import BenchError
 from noisewise_bench.problem import Method, Oracle
-
-#: Prefix of a name -> the module whose ``get`` knows what follows it.
-FAMILIES = {
-    "nw": "noisewise.methods",
-    "peer": "noisewise_bench.peers",
-    "as-run": "noisewise_bench.as_run",
-}
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A method ready to run, and the options that decide what it does (plain values)."""
+    """A method ready to run, and the options that decide what it does."""
 
     run: Method
     options: dict[str, Any]
@@ -44,54 +36,47 @@ def get(name: str) -> Method:
 
 def known() -> list[str]:
     """Every name `get` takes without an import path."""
-    found = []
-    for prefix, module_name in FAMILIES.items():
-        module = importlib.import_module(module_name)
-        found += [name if prefix == "nw" else f"{prefix}/{name}" for name in module.names()]
-    return found
+    return [
+        *noisewise.methods.names(),
+        *(f"peer/{name}" for name in peers.PEERS),
+        *(f"as-run/{name}" for name in as_run.NAMES),
+    ]
 
 
 def resolve(name: str) -> Resolved:
     """The method of that name with the options it will run with."""
-    spec = names.parse(name)
+    prefix, slash, rest = name.partition("/")
+    others: dict[str, Callable[[str], Method]] = {"peer": peers.get, "as-run": as_run.get}
+    if slash and prefix in others:
+        try:
+            run = others[prefix](rest)
+        except (TypeError, ValueError, SyntaxError) as error:
+            raise BenchError(f"there is no method {name!r}: {error}") from None
+        return Resolved(run, _fields(run))
+    spec = names.parse(rest if prefix == "nw" else name)
     if ":" in spec.base:
-        function = names.load(spec.base)
-        if not callable(function):
-            raise BenchError(f"{spec.base!r} is not a function run(oracle, budget, seed)")
-        return Resolved(functools.partial(function, **spec.options), spec.options)
-    prefix, _, rest = spec.base.rpartition("/")
-    if prefix not in ("", *FAMILIES):
-        raise _unknown(name)
-    module = importlib.import_module(FAMILIES[prefix or "nw"])
-    if rest not in module.names():
-        raise _unknown(name)
-    if module.__name__ == FAMILIES["nw"]:
-        return _library(Spec(rest, spec.options))
-    return _other(module, name, Spec(rest, spec.options))
+        return _anyones(spec)
+    if spec.base not in noisewise.methods.names():
+        raise BenchError(
+            f"there is no method {name!r}; known are {names.one_of(known())}, "
+            "and module:function for your own"
+        )
+    method = LibraryMethod(spec.base, spec.options)
+    # Exact PEM cannot be built before there is something to draw from.
+    return Resolved(method, spec.options if spec.base == "pem" else _fields(method.build()))
 
 
-def _unknown(name: str) -> BenchError:
-    return BenchError(
-        f"there is no method {name!r}; known are {names.one_of(known())}, "
-        "and module:function for your own"
-    )
+def _anyones(spec: names.Spec) -> Resolved:
+    function = names.load(spec.base)
+    if not callable(function):
+        raise BenchError(f"{spec.base!r} is not a function run(oracle, budget, seed)")
+    return Resolved(functools.partial(function, **spec.options), spec.options)
 
 
-def _other(module: ModuleType, name: str, spec: Spec) -> Resolved:
-    try:
-        return Resolved(module.get(spec.base, **spec.options), spec.options)
-    except TypeError as error:
-        raise BenchError(f"{name!r} does not take these options: {error}") from None
-
-
-def _library(spec: Spec) -> Resolved:
-    run = LibraryMethod(spec.base, spec.options)
-    options = dict(spec.options)
-    if spec.base != "pem":  # which cannot be built before there is something to draw from
-        method = run.build()
-        if dataclasses.is_dataclass(method):
-            options = {f.name: getattr(method, f.name) for f in dataclasses.fields(method)}
-    return Resolved(run, options)
+def _fields(method: Any) -> dict[str, Any]:
+    if not dataclasses.is_dataclass(method):
+        return {}
+    return {field.name: getattr(method, field.name) for field in dataclasses.fields(method)}
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ def _compare(sheet: Sheet, method: str, reference: str) -> Comparison:
     paired = ~np.isnan(ours) & ~np.isnan(theirs)
     ours, theirs = ours[paired], theirs[paired]
     wins, losses = int(np.sum(ours < theirs)), int(np.sum(ours > theirs))
-    delta = _log10(ours) - _log10(theirs)
+    with np.errstate(invalid="ignore"):
+        delta = _log10(ours) - _log10(theirs)  # nan where both failed
     measured = delta[np.isfinite(delta)]
     speed = sheet.seconds[:, [sheet.methods.index(method), sheet.methods.index(reference)]]
     with np.errstate(all="ignore"):
@@ -110,10 +111,9 @@ def _log10(r: FloatArray) -> FloatArray:
 
 def wilcoxon_p(delta: FloatArray) -> float:
     """Two-sided Wilcoxon signed-rank test with Pratt's zeros; a failure outranks everything."""
-    both_failed = np.isnan(delta)  # inf - inf, or a value without logarithm
     finite = np.abs(delta[np.isfinite(delta)])
     worst = 1.0 + (float(finite.max()) if len(finite) else 0.0)
-    usable = np.clip(delta[~both_failed], -worst, worst)
+    usable = np.clip(delta[~np.isnan(delta)], -worst, worst)
     if not np.any(usable):
         return 1.0
     return float(stats.wilcoxon(usable, zero_method="pratt").pvalue)
@@ -171,7 +171,7 @@ class Rank:
 def ranks(sheet: Sheet) -> list[Rank]:
     """Ranks over the blocks on which every method was run, best mean first."""
     complete = sheet.r[~np.isnan(sheet.r).any(axis=1)]
-    if not len(complete):
+    if not len(complete) or len(sheet.methods) < 2:
         return []
     table = stats.rankdata(complete, axis=1)
     lowest = complete.min(axis=1, keepdims=True)
