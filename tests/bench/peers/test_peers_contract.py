@@ -12,6 +12,7 @@ from noisewise_bench.peers.environment import python_of
 from noisewise_bench.problem import FloatArray, Oracle
 
 BUDGET = 80
+BUDGETS = {"optuna-gp": 20}  # it takes a good part of a second for each point
 
 
 class NoisySphere:
@@ -59,8 +60,9 @@ every_peer = pytest.mark.parametrize(
 )
 
 
-def run(name: str, problem: NoisySphere, seed: int = 1, budget: int = BUDGET) -> FloatArray:
+def run(name: str, problem: NoisySphere, seed: int = 1, budget: int = 0) -> FloatArray:
     """The recommendation, after checking that the budget was spent to the last evaluation."""
+    budget = budget or BUDGETS.get(name, BUDGET)
     oracle = Oracle(problem, budget, np.random.default_rng([seed, 77]))
     x = np.asarray(peers.get(name)(oracle, budget, seed).x)
     assert oracle.remaining == 0
