@@ -19,12 +19,18 @@ from noisewise_bench.task import Row
 
 OK, TROUBLE, WRONG, INTERRUPTED = 0, 1, 2, 130
 
-#: ``--quick``: easy and hard noise on different landscapes, small enough for two minutes.
+#: ``--quick``: every landscape and every law of noise, small enough for two minutes on two cores.
 QUICK: dict[str, Any] = {
     "problems": [
-        f"bbob-noisy/f{f}/i{i}/d10" for f in (101, 107, 110, 113, 116, 125) for i in range(1, 6)
+        f"bbob-noisy/f{f}/i{i}/d{d}"
+        for f in (101, 105, 107, 110, 112, 113, 117, 119, 121, 122, 126, 128)
+        for i in (1, 2, 3)
+        for d in (10, 20)
     ],
-    "methods": ["auto", "cma-es", "resample", "rb-pem"],
+    "methods": [
+        *("auto", "cma-es", "resample", "uh-cma-es", "lra-cma-es", "rb-pem"),
+        "peer/pycma",
+    ],
     "budgets": ["200d"],
     "seeds": [1],
 }

@@ -215,6 +215,7 @@ def test_the_example_runs(
 ) -> None:
     source = (EXAMPLES / "bring_your_own.py").read_text(encoding="utf-8")
     assert len([line for line in source.splitlines() if line.strip()]) <= 30
+    assert source in (EXAMPLES.parent / "docs/guides/bench.md").read_text(encoding="utf-8")
     script = tmp_path / "bring_your_own.py"
     script.write_text(source.replace("range(1, 21)", "range(1, 3)").replace("100d", "20d"))
     monkeypatch.chdir(tmp_path)
