@@ -32,7 +32,10 @@ class RBPEM(Method):
         What the bootstrap scatters about: ``"observed"``, ``"ridge"`` (the paper's) or
         ``"archive"`` (borrows from earlier generations; slower).
     scale
-        Scale of the noise: ``"constant"``, ``"linear"`` (s0 + s1 |f|) or ``"variance"``.
+        Scale of the noise: ``"constant"``, ``"linear"`` (s0 + s1 |f|), ``"variance"`` or
+        ``"spread"`` (a multiple of the spread of the generation's values). With
+        ``centre="observed"`` a scale that depends on the value takes lucky draws for precise
+        ones, so linear and variance are no good companions of that centre.
     clip
         Standardised residuals are clipped to [-clip, clip].
     pool_size
@@ -54,7 +57,7 @@ class RBPEM(Method):
     k_max: int = 1
     n_bootstrap: int = 32
     centre: str = "observed"
-    scale: str = "linear"
+    scale: str = "constant"
     clip: float = 10.0
     pool_size: int = 512
     target: str = "auto"

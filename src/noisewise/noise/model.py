@@ -32,7 +32,7 @@ class NoiseMemory:
     """What is known of the noise."""
 
     pool: Pool
-    #: Newest raw residuals, from which the scale is fitted: columns centre, residual.
+    #: Newest raw residuals, from which the scale is fitted: columns x (see `scales`), residual.
     recent: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     scale: tuple[float, float] = (0.0, 0.0)
     archive: Archive | None = None
@@ -67,11 +67,12 @@ class NoiseModel:
         """Put this generation's residuals into the pool and refit the scale (steps 1, 3, 4)."""
         who, eps, medians = residuals(gen.samples)
         if len(who):
-            expected = scales.evaluate(self.scale, memory.scale, medians)
-            memory.recent = np.vstack((memory.recent, np.column_stack((medians, eps))))
+            expected = self._scale(gen, memory, medians)
+            x = self._regressor(gen, medians)
+            memory.recent = np.vstack((memory.recent, np.column_stack((x, eps))))
             memory.recent = memory.recent[-_SCALE_WINDOW:]
             memory.scale = scales.fit(self.scale, memory.recent[:, 0], memory.recent[:, 1])
-            s = scales.evaluate(self.scale, memory.scale, medians)
+            s = self._scale(gen, memory, medians)
             z = np.clip(eps / s, -self.clip, self.clip)
             memory.pool.insert(z, medians, gen.index)
             memory.diagnostics.observe(gen.samples, eps, expected)
@@ -86,14 +87,14 @@ class NoiseModel:
         y = gen.samples.median()
         good = np.isfinite(y)
         c = y.copy()
-        s = scales.evaluate(self.scale, memory.scale, np.where(good, y, 0.0))
+        s = self._scale(gen, memory, np.where(good, y, 0.0))
         if self.centre == "ridge" and good.sum() >= 2:
             c[good] = centres.ridge(gen.standardise(gen.X[good]), y[good])
         elif memory.archive is not None and memory.archive.size >= 2 * len(y):
             X, past = memory.archive.points()
             Z = gen.standardise(gen.X[good])
             c[good] = centres.archive(Z, y[good], gen.standardise(X), past, s[good])
-        return c, scales.evaluate(self.scale, memory.scale, np.where(good, c, 0.0))
+        return c, self._scale(gen, memory, np.where(good, c, 0.0))
 
     def rankings(self, gen: Generation, memory: NoiseMemory, b: int) -> IntArray:
         """``b`` bootstrap rankings: the candidates from best to worst, (b, k) (step 5)."""
@@ -104,9 +105,17 @@ class NoiseModel:
         drawn += c
         return drawn.argsort(axis=1, kind="stable")
 
-    def typical_residual(self, memory: NoiseMemory, y: FloatArray) -> float:
+    def typical_residual(self, gen: Generation, memory: NoiseMemory, y: FloatArray) -> float:
         """Mean size of a residual at values ``y``; 0 while there is no pool."""
         if memory.pool.size == 0:
             return 0.0
-        scale = scales.evaluate(self.scale, memory.scale, y)
-        return float(scale.mean() * np.abs(memory.pool.z).mean())
+        return float(self._scale(gen, memory, y).mean() * np.abs(memory.pool.z).mean())
+
+    def _scale(self, gen: Generation, memory: NoiseMemory, centre: FloatArray) -> FloatArray:
+        return scales.evaluate(self.scale, memory.scale, self._regressor(gen, centre))
+
+    def _regressor(self, gen: Generation, centre: FloatArray) -> FloatArray:
+        """What the scale is a function of."""
+        if self.scale != "spread":
+            return centre
+        return np.full(len(centre), scales.spread(gen.samples.first))

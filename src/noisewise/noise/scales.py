@@ -1,10 +1,13 @@
-"""Scale of the noise as a function of the value.
+"""Scale of the noise as a function of the value, or of how far values are apart.
 
 | symbol | meaning |
 |---|---|
-| c | centre: estimate of f at the candidate |
+| x | centre: estimate of f at the candidate; for "spread", the spread of its generation's values |
 | eps | residual there |
-| s(c) | scale: "constant": s0; "linear": s0 + s1 |c|; "variance": sqrt(v0 + v1 c^2) |
+| s(x) | "constant": s0; "linear": s0 + s1 |x|; "variance": sqrt(v0 + v1 x^2); "spread": s1 x |
+
+Of these only "constant" and "spread" do not change when a constant is added to f, and only
+"spread" follows at once when values and noise shrink together.
 """
 
 from __future__ import annotations
@@ -13,29 +16,39 @@ import numpy as np
 
 from noisewise._types import FloatArray
 
-MODELS = ("constant", "linear", "variance")
+MODELS = ("constant", "linear", "variance", "spread")
 
 
-def fit(model: str, centre: FloatArray, eps: FloatArray) -> tuple[float, float]:
+def fit(model: str, x: FloatArray, eps: FloatArray) -> tuple[float, float]:
     """The two coefficients, by least squares with both kept non-negative."""
     if model == "constant":
         return float(np.sqrt(np.mean(eps * eps))), 0.0
+    if model == "spread":
+        seen = x > 1e-100 * np.abs(eps)  # a generation of equal values says nothing
+        ratio = eps[seen] / x[seen]
+        return 0.0, float(np.sqrt(np.mean(ratio * ratio))) if len(ratio) else 0.0
     if model == "linear":
         # E|eps| = s sqrt(2/pi) for Gaussian noise; the pool's shape takes up the rest.
-        return _line(np.abs(centre), np.abs(eps))
-    return _line(centre * centre, eps * eps)
+        return _line(np.abs(x), np.abs(eps))
+    return _line(x * x, eps * eps)
 
 
-def evaluate(model: str, coefficients: tuple[float, float], centre: FloatArray) -> FloatArray:
-    """s at each centre, never zero."""
+def evaluate(model: str, coefficients: tuple[float, float], x: FloatArray) -> FloatArray:
+    """s at each x, never zero."""
     a, b = coefficients
     if model == "constant":
-        s = np.full(len(centre), a)
-    elif model == "linear":
-        s = a + b * np.abs(centre)
+        s = np.full(len(x), a)
+    elif model in ("linear", "spread"):
+        s = a + b * np.abs(x)
     else:
-        s = np.sqrt(a + b * centre * centre)
+        s = np.sqrt(a + b * x * x)
     return np.asarray(np.maximum(s, np.finfo(float).tiny))
+
+
+def spread(values: FloatArray) -> float:
+    """Mean distance of the finite ``values`` from their median."""
+    good = values[np.isfinite(values)]
+    return float(np.abs(good - np.median(good)).mean()) if len(good) else 0.0
 
 
 def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:

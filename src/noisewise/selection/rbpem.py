@@ -62,7 +62,7 @@ class ResidualBootstrap(Selection):
         y = gen.samples.median()
         y = y[np.isfinite(y)]
         i, j = np.triu_indices(len(y), 1)
-        noise = self.model.typical_residual(memory, y)
+        noise = self.model.typical_residual(gen, memory, y)
         gaps = np.abs(y[i] - y[j]) / noise if noise > 0.0 else np.empty(0)
         memory.diagnostics.compute(gen.index, memory.pool, self.model.clip, gaps)
 
