@@ -128,13 +128,13 @@ def test_fun(fun: Any) -> None:
 
 
 def test_long_values_are_cut_short() -> None:
-    with pytest.raises(ValueError, match="^x0 must") as caught:
+    with pytest.raises(ValueError, match=r"^x0 must") as caught:
         nw.Optimizer([float("nan")] * 10**5, budget=10, sigma0=1.0)
     assert len(str(caught.value)) < 400
 
 
 def test_unknown_method_lists_the_known() -> None:
-    with pytest.raises(ValueError, match="^method must be one of") as caught:
+    with pytest.raises(ValueError, match=r"^method must be one of") as caught:
         nw.Optimizer(**_GOOD, method="simplex")
     for name in nw.list_methods():
         assert name in str(caught.value)
@@ -148,7 +148,10 @@ def test_unknown_method_lists_the_known() -> None:
         (lambda: CMAES(c_mean=0.0), "c_mean must be a positive finite number of at most 1, got 0"),
         (lambda: CMAES(c_mean=1.5), "c_mean must be a positive finite number of at most 1"),
         (lambda: CMAES(population=1), "population must be a whole number of at least 2, got 1"),
-        (lambda: CMAES(profile="log"), "profile must be a Profile such as .* got 'log'"),
+        (
+            lambda: nw.methods.get("cma-es", profile="log"),
+            "profile must be a Profile such as .* got .log.",
+        ),
         (lambda: PowerLift(start=0.0), "start must be a positive finite number, got 0"),
         (lambda: nw.methods.get("cma-es", speed=3), "method 'cma-es' does not take .*speed"),
         (lambda: processes(0), "workers must be a whole number of at least 1, got 0"),
@@ -232,19 +235,20 @@ def test_vectorized_objective_returns_the_wrong_shape(fun: Any, shown: str, on_e
 
 def test_tell() -> None:
     opt = nw.Optimizer(**_GOOD)
-    with pytest.raises(ValueError, match="^id must come from ask.., got the unknown 0"):
+    with pytest.raises(ValueError, match=r"^id must come from ask.., got the unknown 0"):
         opt.tell(0, 1.0)
     trials = opt.ask()
-    with pytest.raises(ValueError, match="^id must come from ask.., got the unknown 99"):
+    with pytest.raises(ValueError, match=r"^id must come from ask.., got the unknown 99"):
         opt.tell(99, 1.0)
-    with pytest.raises(ValueError, match="^id must come from ask.., got the unknown -1"):
+    with pytest.raises(ValueError, match=r"^id must come from ask.., got the unknown -1"):
         opt.tell(-1, 1.0)
     opt.tell(trials[0].id, 1.0)
-    with pytest.raises(ValueError, match="^id must be .* not told yet, got 0, .* told already"):
+    with pytest.raises(ValueError, match=r"^id must be .* not told yet, got 0, .* told already"):
         opt.tell(trials[0].id, 1.0)
-    for wrong in ("0", None, 1.0, True, trials[1]):
-        with pytest.raises(ValueError, match="^id must be that of a trial"):
-            opt.tell(wrong, 1.0)  # type: ignore[call-overload]
+    ids: list[Any] = ["0", None, 1.0, True, trials[1]]
+    for wrong in ids:
+        with pytest.raises(ValueError, match=r"^id must be that of a trial"):
+            opt.tell(wrong, 1.0)
     assert opt.spent == 1
 
 
@@ -252,7 +256,7 @@ def test_tell() -> None:
 def test_tell_with_a_wrong_standard_error(se: Any) -> None:
     opt = nw.Optimizer(**_GOOD)
     trial = opt.ask()[0]
-    with pytest.raises(ValueError, match="^se must be a non-negative finite number or None, got"):
+    with pytest.raises(ValueError, match=r"^se must be a non-negative finite number or None, got"):
         opt.tell(trial.id, 1.0, se=se)
     assert opt.spent == 0
 
@@ -265,7 +269,7 @@ def test_tell_after_the_end() -> None:
             trials.append(trial)
             opt.tell(trial.id, 1.0)
     for id in (trials[0].id, 99):
-        with pytest.raises(ValueError, match="^tell came after the end of the run, got id"):
+        with pytest.raises(ValueError, match=r"^tell came after the end of the run, got id"):
             opt.tell(id, 1.0)
     assert opt.ask() == []
 
@@ -276,9 +280,9 @@ def test_tell_after_a_stop() -> None:
     opt.stop()
     assert opt.done
     assert opt.ask() == []
-    with pytest.raises(ValueError, match="^tell came after the end of the run, got id 0"):
+    with pytest.raises(ValueError, match=r"^tell came after the end of the run, got id 0"):
         opt.tell(trials[0].id, 1.0)
-    with pytest.raises(ValueError, match="^tell came after the end of the run"):
+    with pytest.raises(ValueError, match=r"^tell came after the end of the run"):
         opt.tell([0, 1], [1.0, 1.0])
 
 
@@ -307,5 +311,5 @@ def test_tell_several_is_all_or_nothing() -> None:
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "1"])
 def test_ask(n: Any) -> None:
-    with pytest.raises(ValueError, match="^n must be a whole number of at least 1, got"):
+    with pytest.raises(ValueError, match=r"^n must be a whole number of at least 1, got"):
         nw.Optimizer(**_GOOD).ask(n)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from noisewise import _data
+from noisewise._check import shown
 from noisewise.errors import CheckpointError
 
 FORMAT = 1
@@ -38,6 +39,8 @@ class Saved:
     method: Any
     run: Any
     tells: list[tuple[int, float, float | None]]
+    #: Whether the method is in the file, too.
+    whole: bool
 
 
 def write(path: str | os.PathLike[str], method: Any, run: Any) -> None:
@@ -56,18 +59,23 @@ def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
     body = _body(path, lines)
     try:
         content = json.loads(body)
-        saved = content["method"]
+        kept = _data.decode(content["method"])
         run = _data.decode(content["run"])
-        found = _data.decode(saved) if method is None and saved is not None else method
     except (_data.DataError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
     if type(run).__name__ != "Run":
         raise CheckpointError(f"checkpoint {path} is damaged: it holds no run")
-    if found is None:
+    if kept is not None and method is not None and kept != method:
+        raise CheckpointError(
+            f"checkpoint {path} holds a run with method {shown(kept)}, not {shown(method)}: "
+            "give the same arguments or another path"
+        )
+    if kept is None and method is None:
         raise CheckpointError(
             f"checkpoint {path} was made by a method that holds a function: give it again as method"
         )
-    return Saved(found, run, list(_tells(path, lines[2:])))
+    tells = list(_tells(path, lines[2:]))
+    return Saved(method if kept is None else kept, run, tells, whole=kept is not None)
 
 
 def _body(path: Any, lines: list[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from noisewise import checkpoint, methods, problem
+from noisewise import checkpoint, integrity, methods, problem
 from noisewise._check import integer, shown
 from noisewise._types import FloatArray
 from noisewise._values import as_value
@@ -82,7 +82,7 @@ class Optimizer:
 
         ``se`` is its standard error, where known. Sequences tell several trials at once.
         """
-        if not isinstance(id, (Sequence, np.ndarray)) or isinstance(id, str):
+        if type(id) is int or not isinstance(id, (Sequence, np.ndarray)) or isinstance(id, str):
             self._settle(*self._checked(id, value, se))
             return
         ids = list(id)
@@ -264,12 +264,15 @@ class Optimizer:
         saved = checkpoint.read(path, method)
         opt = cls.__new__(cls)
         try:
+            integrity.check(saved.run)
+            if saved.whole:  # a function of the user's is not called for this
+                integrity.rehearse(saved.method, saved.run)
             opt._engine = Engine(saved.method, saved.run)
             for id, value, se in saved.tells:
                 if id not in saved.run.pending:
                     opt.ask()
                 opt.tell(id, value, se)
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except Exception as error:  # a file may hold anything
             raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
         opt._engine.waiting = list(saved.run.pending)
         return opt
