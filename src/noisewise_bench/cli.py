@@ -1,7 +1,7 @@
 """``noisewise bench``: run a campaign, see how far it is, score it, make its page.
 
-Exit codes: 0 done; 1 done, but some runs failed or rows are missing; 2 the command was not
-understood or could not be carried out; 130 interrupted, with a file that can be continued.
+Exit codes: 0 done; 1 done, but some runs failed or rows are missing or stale; 2 the command was
+not understood or could not be carried out; 130 interrupted, with a file that can be continued.
 """
 
 from __future__ import annotations

@@ -68,6 +68,7 @@ class Processes:
         self._context = multiprocessing.get_context("spawn")
         self._idle: list[tuple[BaseProcess, Connection]] = []
         self._busy: dict[Connection, tuple[BaseProcess, Chunk]] = {}
+        self._up: set[Connection] = set()  # workers that have said they are up
         self._workers = workers
         for _ in range(workers):
             self._start()
@@ -91,17 +92,33 @@ class Processes:
 
     def collect(self) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        for pipe in wait(list(self._busy)):
-            assert isinstance(pipe, Connection)
-            process, chunk = self._busy.pop(pipe)
-            try:
-                outcomes.append((chunk, pipe.recv()))
-                self._idle.append((process, pipe))
-            except (EOFError, ConnectionResetError):
-                process.join()
-                outcomes.append((chunk, None))
-                self._start()
+        while not outcomes:
+            for pipe in wait(list(self._busy)):
+                assert isinstance(pipe, Connection)
+                outcomes += self._receive(pipe)
         return outcomes
+
+    def _receive(self, pipe: Connection) -> list[Outcome]:
+        """What a worker has to say: that it is up, that a chunk is done, or nothing any more."""
+        process, chunk = self._busy[pipe]
+        try:
+            rows = pipe.recv()
+        except (EOFError, ConnectionResetError):
+            if pipe not in self._up:
+                raise BenchError(
+                    "worker processes do not start: a script that runs a campaign must do so under "
+                    "if __name__ == '__main__'"
+                ) from None
+            process.join()
+            del self._busy[pipe]
+            self._start()
+            return [(chunk, None)]
+        if rows is None:
+            self._up.add(pipe)
+            return []
+        del self._busy[pipe]
+        self._idle.append((process, pipe))
+        return [(chunk, rows)]
 
     def close(self) -> None:
         everyone = [*self._idle, *((process, pipe) for pipe, (process, _) in self._busy.items())]
@@ -125,6 +142,7 @@ def _serve(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")  # a warning per run would drown the progress line
     try:
+        pipe.send(None)
         while True:
             pipe.send(run_tasks(pipe.recv()))
     except (EOFError, OSError):

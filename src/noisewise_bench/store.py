@@ -51,12 +51,14 @@ class Store:
         self._db.close()
 
     def _open(self) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
         found = self._db.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, FORMAT):
             raise BenchError(
                 f"{self.path} has format {found}, this version reads format {FORMAT} only"
             )
+        if found == 0 and self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+            raise BenchError(f"{self.path} is a database of something else than a campaign")
+        self._db.execute("PRAGMA journal_mode = WAL")
         columns = ", ".join(f"{name} {kind}" for name, kind in _TYPES.items())
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")

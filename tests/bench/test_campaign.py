@@ -151,6 +151,11 @@ def test_a_file_that_is_no_campaign_is_refused(tmp_path: Path) -> None:
     text.write_text("not a database, but long enough to be mistaken for one" * 20)
     with pytest.raises(BenchError, match="cannot be used as a campaign file"):
         Store(text)
+    foreign = tmp_path / "foreign.sqlite"
+    with sqlite3.connect(foreign) as db:
+        db.execute("CREATE TABLE recipes (name TEXT)")
+    with pytest.raises(BenchError, match="something else than a campaign"):
+        Store(foreign)
     newer = tmp_path / "newer.sqlite"
     with sqlite3.connect(newer) as db:
         db.execute(f"PRAGMA user_version = {FORMAT + 1}")

@@ -17,7 +17,7 @@ from test_campaign import rows_of
 
 from noisewise_bench.campaign import Grid, run
 from noisewise_bench.names import BenchError
-from noisewise_bench.pools import DaskCluster, Inline
+from noisewise_bench.pools import DaskCluster, Inline, _rows_of
 from noisewise_bench.runner import drive
 from noisewise_bench.store import Store
 from noisewise_bench.task import Row, Task
@@ -69,6 +69,20 @@ def test_what_cannot_be_sent_to_a_process_is_named(tmp_path: Path) -> None:
     grid = Grid.of([SPHERE], [lambda oracle, budget, seed: oracle.x0], ["5d"], [1, 2])
     with pytest.raises(BenchError, match="cannot be sent to another process"):
         run(grid, tmp_path / "a.sqlite", workers=2, progress=False)
+
+
+def test_a_script_without_its_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "careless.py"
+    script.write_text(
+        "from noisewise_bench.campaign import Grid, run\n"
+        "grid = Grid.of(['noisysphere/d33/n1'], ['auto', 'cma-es'], ['9'], [1])\n"
+        "run(grid, 'a.sqlite', workers=2, progress=False)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert "must do so under if __name__ == '__main__'" in done.stderr.splitlines()[-1]
 
 
 def test_small_tasks_travel_together_and_come_back_once() -> None:
@@ -145,6 +159,23 @@ def test_a_dask_cluster_that_loses_a_worker_loses_no_row(
         assert 3 <= killed[0] < 24
         assert pids[0] not in client.run(os.getpid).values()
     assert rows_of(db) == undisturbed
+
+
+class Broken:
+    """The future of a task that could not be run."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def result(self) -> None:
+        raise self.error
+
+
+def test_a_task_that_kills_dasks_workers_is_lost_and_other_trouble_is_named() -> None:
+    distributed = pytest.importorskip("distributed")
+    assert _rows_of(Broken(distributed.KilledWorker("task", None, 3))) is None
+    with pytest.raises(BenchError, match="the Dask cluster could not run a task: no disk"):
+        _rows_of(Broken(OSError("no disk")))
 
 
 def test_a_scheduler_that_is_not_there_is_named() -> None:
