@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -81,3 +82,20 @@ def drive(
 def data_of(opt: nw.Optimizer) -> str:
     """Everything that makes up the run, to the bit."""
     return json.dumps(_data.encode(opt.data[1]))
+
+
+def bumpy(x: Any) -> float:
+    """A sphere with noise that belongs to the point: the same wherever it is evaluated."""
+    noise = np.random.default_rng(zlib.crc32(np.asarray(x).tobytes())).normal()
+    return float(x @ x + 0.2 * noise)
+
+
+def same_result(a: nw.Result, b: nw.Result) -> bool:
+    """Equal in every entry, to the bit."""
+    return {k: _bytes(v) for k, v in a.items()} == {k: _bytes(v) for k, v in b.items()}
+
+
+def _bytes(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _bytes(v) for k, v in value.items()}
+    return value.tobytes() if isinstance(value, np.ndarray) else repr(value)

@@ -11,14 +11,19 @@ import numpy as np
 from noisewise._check import shown
 from noisewise.errors import BadValueError
 
+#: Values beyond this count as this: penalties such as the largest float would overflow in powers.
+LARGEST = 1e70
+
 
 def as_value(value: Any) -> float:
-    """An objective value as a float; failures (nan, +inf) as +inf."""
+    """An objective value as a float within ±`LARGEST`; failures (nan, +inf) as +inf."""
     if type(value) is not float:
         value = _real(value)
     if value == -math.inf:
         raise BadValueError("the objective must not return -inf: there is nothing below it")
-    return value if value < math.inf else math.inf
+    if -LARGEST <= value <= LARGEST:
+        return float(value)
+    return math.copysign(LARGEST, value) if value < math.inf else math.inf
 
 
 def _real(value: Any) -> float:

@@ -144,17 +144,24 @@ def _loop(
                 progress.update()
                 if journal is not None:
                     journal.refresh(*opt.data)
-                if callback is not None:
-                    callback(opt.result())
-    except StopIteration:
-        opt.stop()
+                if callback is not None and _wants_to_stop(callback, opt.result()):
+                    opt.stop()
     except KeyboardInterrupt:
         return opt.interrupt()
     finally:
         progress.finish()
-        if journal is not None:
-            journal.open(*opt.data)
+    # Only here: after an exception the state may be half an update, but the journal is whole.
+    if journal is not None:
+        journal.open(*opt.data)
     return opt.result()
+
+
+def _wants_to_stop(callback: Callable[[Result], Any], intermediate_result: Result) -> bool:
+    try:
+        callback(intermediate_result)
+    except StopIteration:
+        return True
+    return False
 
 
 def _value(outcome: Outcome, opt: Optimizer, on_error: str) -> float:
@@ -181,12 +188,23 @@ def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
     opt = fresh
     if journal.path.exists():
         opt = Optimizer.load(journal.path, fresh.method)
-        for what in ("budget", "dimension", "method"):
-            old, new = getattr(opt, what), getattr(fresh, what)
-            if old != new:
+        old, new = _arguments(opt), _arguments(fresh)
+        for what in old:
+            if old[what] != new[what]:
                 raise CheckpointError(
-                    f"checkpoint {journal.path} holds a run with {what} {old}, not {new}: "
-                    "give the same arguments or another path"
+                    f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
+                    f"{shown(new[what])}: give the same arguments or another path"
                 )
     journal.open(*opt.data)
     return opt
+
+
+def _arguments(opt: Optimizer) -> dict[str, Any]:
+    """What has to be the same when a run is resumed."""
+    _, run = opt.data
+    return {
+        "budget": opt.budget,
+        "dimension": opt.dimension,
+        "confirm": opt.budget - run.setup.budget,
+        "bounds": (run.box.low.tolist(), run.box.high.tolist()),
+    }

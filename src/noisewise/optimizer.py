@@ -13,7 +13,7 @@ import numpy as np
 from noisewise import checkpoint, integrity, methods, problem
 from noisewise._check import integer, shown
 from noisewise._types import FloatArray
-from noisewise._values import as_value
+from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
 from noisewise.engine import BARREN, Engine, Trial
 from noisewise.errors import CheckpointError
@@ -89,8 +89,8 @@ class Optimizer:
         if se is None and self._is_wave(ids):
             array = np.asarray(value)
             plain = array.shape == (len(ids),) and array.dtype.kind in "fiu"
-            # A finite sum has finite terms only; it is much faster than asking each of them.
-            if plain and math.isfinite(sum(array.tolist())):
+            # A small sum has small terms only; it is much faster than asking each of them.
+            if plain and sum(map(abs, array.tolist())) < LARGEST:
                 self._engine.tell_wave(array)
                 return
         values = _entries("value", value, len(ids))
