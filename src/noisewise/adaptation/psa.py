@@ -63,7 +63,7 @@ class PopulationSize(Adaptation):
         self, memory: Path, gen: Generation, before: State, after: State, info: Info
     ) -> tuple[Path, Controls, State]:
         path = self._walk(memory, gen, before, after, info)
-        rounded = self.unit * max(1, round(path.population / self.unit))
+        rounded = max(self.smallest, self.unit * round(path.population / self.unit))
         old, progress = gen.controls.population, gen.progress
         if rounded == old:
             return path, gen.controls, after

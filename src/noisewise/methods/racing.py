@@ -30,7 +30,7 @@ class Racing(Method):
     name: ClassVar[str] = "racing"
 
     cap: int | None = None
-    confidence: float = 1.5
+    confidence: float = 0.7
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -30,6 +30,7 @@ class RACMAES(LearningRateMethod):
     """
 
     name: ClassVar[str] = "ra-cma-es"
+    rank_based: ClassVar[bool] = False
 
     correlation: float = 0.8
 

@@ -28,6 +28,7 @@ class Resample(Method):
     """
 
     name: ClassVar[str] = "resample"
+    rank_based: ClassVar[bool] = False
 
     k: int = 5
     aggregate: str = "mean"

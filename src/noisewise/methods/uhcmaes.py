@@ -42,6 +42,7 @@ class UHCMAES(Method):
     """
 
     name: ClassVar[str] = "uh-cma-es"
+    rank_based: ClassVar[bool] = False
 
     treatment: str = "both"
     max_evaluations: int = 30
