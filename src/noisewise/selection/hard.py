@@ -10,6 +10,7 @@ import numpy as np
 from noisewise._check import one_of
 from noisewise._types import FloatArray
 from noisewise.generation import Generation, Selection
+from noisewise.noise.misranking import displacement
 from noisewise.noise.samples import Samples
 
 AGGREGATES = ("mean", "median", "trimmed")
@@ -25,6 +26,8 @@ class HardRank(Selection):
         one_of("aggregate", self.aggregate, AGGREGATES)
 
     def weigh(self, gen: Generation, memory: Any) -> tuple[FloatArray, Any]:
+        if gen.samples.values.shape[1] > 1:
+            gen.notes["misranking"] = displacement(gen.samples)
         return rank_weights(aggregate(gen.samples, self.aggregate), gen.profile), memory
 
 
