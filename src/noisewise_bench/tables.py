@@ -22,7 +22,9 @@ def plain(value: Any) -> str:
     """A cell for people: three digits, a dash for what is not known."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def decades(value: float) -> str:
@@ -104,9 +106,9 @@ class Table:
         """A sortable table; raw values are kept beside the shown ones for sorting."""
         right = self._numeric()
         heads = "".join(
-            f'<th scope="col" title="{html.escape(column.meaning)}">'
+            f'<th{_class(column, "", is_right)} scope="col" title="{html.escape(column.meaning)}">'
             f'<button type="button">{html.escape(column.name)}</button></th>'
-            for column in self.columns
+            for column, is_right in zip(self.columns, right, strict=True)
         )
         body = "".join(
             "<tr>"

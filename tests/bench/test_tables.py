@@ -79,6 +79,8 @@ def test_every_style_is_known() -> None:
     ("show", "value", "shown"),
     [
         (plain, 0.000123456, "0.000123"),
+        (plain, 1083.2, "1083"),
+        (plain, 2.5e9, "2.5e+09"),
         (plain, None, "-"),
         (plain, "text", "text"),
         (decades, -0.126, "-0.13"),
