@@ -279,7 +279,10 @@ class Engine:
         if smallest < math.inf:
             weights, run.selection = parts.selection.weigh(gen, run.selection)
             before = run.state
-            after, info = self.strategy.update(before, run.X, weights, run.controls.c_mean)
+            controls = run.controls
+            after, info = self.strategy.update(
+                before, run.X, weights, controls.c_mean, gen.mean_weights, controls.centred
+            )
             run.adaptation, run.controls, run.state = parts.adaptation.step(
                 run.adaptation, gen, before, after, info
             )

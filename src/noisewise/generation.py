@@ -39,6 +39,10 @@ class Controls:
     reevaluations: int = 0
     #: Which of a method's ways of working is in force, where it has several.
     branch: str = ""
+    #: What the method takes the noise for: 0 ranks are right, 1 ranks are noise.
+    noise: float = 0.0
+    #: Measure the update against the population's own average.
+    centred: bool = False
 
 
 @dataclass(slots=True)
@@ -59,6 +63,8 @@ class Generation:
     wave: int = 0
     #: What a part wants to have recorded: "misranking" and diagnostics.
     notes: dict[str, float] = field(default_factory=dict)
+    #: Weights that move the mean, where they differ from those of the covariance.
+    mean_weights: FloatArray | None = None
 
 
 class Plan(ABC):
@@ -101,6 +107,10 @@ class Adaptation(ABC):
         self, memory: Any, gen: Generation, before: State, after: State, info: Info
     ) -> tuple[Any, Controls, State]:
         """Memory, controls and distribution with which the next generation starts."""
+
+    def explain(self, memory: Any) -> str:
+        """What was seen and done, in plain words; empty if there is nothing to say."""
+        return ""
 
 
 class Recommender(ABC):

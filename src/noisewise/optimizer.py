@@ -238,7 +238,9 @@ class Optimizer:
         }[status]
         if status == BUDGET_SPENT and not lucky:
             said = "the budget is spent and no evaluation succeeded"
-        return f"{said}; {run.generation} generations, {run.ledger.told} evaluations"
+        said = f"{said}; {run.generation} generations, {run.ledger.told} evaluations"
+        more = self._engine.parts.adaptation.explain(run.adaptation)
+        return f"{said}; {more}" if more else said
 
     def __repr__(self) -> str:
         return (

@@ -25,6 +25,8 @@ from noisewise.core.rates import Rates, diagonal_rates, full_rates
 
 #: Eigenvalues below this fraction of the largest are lifted to it.
 _SMALLEST = 1e-14
+#: No variance shrinks below this fraction of itself in one update.
+_LEAST_KEPT = 0.2
 
 
 @data
@@ -46,6 +48,9 @@ class DiagonalState:
 
 class Covariance(ABC):
     """How the shape of the search distribution is represented and learnt."""
+
+    #: Whether `update` takes weights that sum to zero.
+    centres: bool = False
 
     @abstractmethod
     def start(self, n: int) -> Any:
@@ -166,6 +171,8 @@ class Full(Covariance):
 class Diagonal(Covariance):
     """Variances only: linear time and memory, and far fewer parameters to learn."""
 
+    centres = True
+
     def start(self, n: int) -> DiagonalState:
         return DiagonalState(np.ones(n), np.ones(n))
 
@@ -193,6 +200,8 @@ class Diagonal(Covariance):
         C *= rates.c_mu
         C += rates.c_1 * (p_c * p_c)
         C += keep * state.C
+        # Weights that sum to zero or less could make a variance vanish at once.
+        np.maximum(C, _LEAST_KEPT * state.C, out=C)
         return self._rooted(C)
 
     def _rooted(self, C: FloatArray) -> DiagonalState:

@@ -78,9 +78,21 @@ class Strategy:
         return box.repair(X)
 
     def update(
-        self, state: State, X: FloatArray, weights: FloatArray, c_mean: float = 1.0
+        self,
+        state: State,
+        X: FloatArray,
+        weights: FloatArray,
+        c_mean: float = 1.0,
+        mean_weights: FloatArray | None = None,
+        centred: bool = False,
     ) -> tuple[State, Info]:
-        """The distribution after candidates ``X`` (rows, ask order) earned ``weights``."""
+        """The distribution after candidates ``X`` (rows, ask order) earned ``weights``.
+
+        ``mean_weights`` move the mean if they differ from the positive part of ``weights``; they
+        may be negative. ``centred`` measures the mean, p_c and the variances against the
+        population's own average instead of what it is expected to be: a control variate that
+        takes out the part of the sampling noise that selection has no share in.
+        """
         n, cov = self.n, self.covariance
         positive, negative = _split(weights)
         # Rounded, so that permuted weights find the rates that are already computed.
@@ -92,7 +104,13 @@ class Strategy:
         Y = X - state.mean
         Y /= state.sigma
         y_w = positive.dot(Y)
-        mean = state.mean + (c_mean * state.sigma) * y_w
+        y_m = y_c = y_w
+        if centred:
+            y_c = y_w - Y.mean(axis=0)
+            y_m = y_c
+        if mean_weights is not None:
+            y_m = mean_weights.dot(Y)
+        mean = state.mean + (c_mean * state.sigma) * y_m
 
         # Step-size control
         p_sigma = cov.whiten(state.covariance, y_w)
@@ -108,13 +126,15 @@ class Strategy:
         moving = length < (1.4 + 2.0 / (n + 1.0)) * chi_n * filled  # h_sigma
         p_c = (1.0 - c_c) * state.p_c
         if moving:
-            p_c += rates.g_c * y_w
-        w = positive
+            # Centred weights have less variance; the path keeps its length under no selection.
+            shorter = 1.0 / math.sqrt(1.0 - mu_eff / len(X)) if centred else 1.0
+            p_c += (rates.g_c * shorter) * y_c
+        w, total = positive, 1.0
         if negative is not None:
             w = self._with_negative(state, positive, negative, mu_eff, rates, Y)
-            total = 1.0 - self._alpha(negative, mu_eff, rates)
-        else:
-            total = 1.0
+            total -= self._alpha(negative, mu_eff, rates)
+        elif centred and cov.centres:
+            w, total = positive - 1.0 / len(X), 0.0
         keep = 1.0 - rates.c_1 - rates.c_mu * total
         if not moving:
             keep += rates.c_1 * c_c * (2.0 - c_c)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from noisewise.methods.auto import Auto
 from noisewise.methods.base import Method
 from noisewise.methods.cmaes import CMAES
 from noisewise.methods.lracmaes import LRACMAES
@@ -22,7 +23,7 @@ from noisewise.methods.resample import Resample
 from noisewise.methods.uhcmaes import UHCMAES
 
 _NAMES: dict[str, tuple[type[Method], dict[str, Any]]] = {
-    "auto": (CMAES, {"covariance": "diagonal"}),
+    "auto": (Auto, {}),
     "cma-es": (CMAES, {}),
     "sep-cma-es": (CMAES, {"covariance": "diagonal"}),
     "resample": (Resample, {}),
@@ -44,6 +45,7 @@ __all__ = [
     "RACMAES",
     "RBPEM",
     "UHCMAES",
+    "Auto",
     "Method",
     "ProbeSwitch",
     "Racing",

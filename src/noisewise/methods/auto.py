@@ -1,0 +1,70 @@
+"""`auto`: watches the noise while running and spends the budget accordingly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from noisewise._check import one_of
+from noisewise._data import data
+from noisewise.adaptation.watchful import Watchful
+from noisewise.core.covariance import Diagonal, Full
+from noisewise.core.strategy import Strategy
+from noisewise.evaluation.watch import Watch
+from noisewise.generation import Controls, Parts, Setup
+from noisewise.methods.base import Method, default_population
+from noisewise.recommend import LateMean
+from noisewise.selection.blended import Blended
+
+#: Budgets below this many evaluations can afford one second look to begin with, not two.
+_SMALL = 400
+
+
+@data
+@dataclass(frozen=True, kw_only=True)
+class Auto(Method):
+    """The default: nothing to configure.
+
+    It starts as CMA-ES with a few second looks at random candidates. If they repeat exactly, it
+    stays CMA-ES and looks again now and then. Otherwise the disagreement of the ranks decides,
+    generation by generation, how many candidates are sampled, how far the mean moves and which
+    weights move it; see docs/methods.md. It returns the mean, averaged over the last twentieth
+    of the budget if there is noise.
+
+    covariance
+        ``"auto"``: full if the budget is long enough to learn it, else diagonal.
+    """
+
+    name: ClassVar[str] = "auto"
+
+    covariance: str = "auto"
+
+    def __post_init__(self) -> None:
+        one_of("covariance", self.covariance, ("auto", "full", "diagonal"))
+        if self.covariance == "auto":
+            replace(self, covariance="diagonal")  # checks the other options
+        else:
+            super().__post_init__()
+
+    def strategy(self, setup: Setup) -> Strategy:
+        full = self.covariance == "full" or (self.covariance == "auto" and _worth_full(setup))
+        return Strategy(setup.dimension, Full() if full else Diagonal())
+
+    def controls(self, setup: Setup) -> Controls:
+        looks = 2 if setup.budget >= _SMALL else 1
+        return Controls(self.population or default_population(setup), reevaluations=looks)
+
+    def parts(self, setup: Setup) -> Parts:
+        smallest = self.controls(setup).population
+        adaptation = Watchful(smallest, max(_largest(setup), 2.0 * smallest), setup.workers)
+        return Parts(self.profile, Watch(), Blended(), adaptation, LateMean())
+
+
+def _largest(setup: Setup) -> float:
+    """Population where ranks are nothing but noise."""
+    d, budget = setup.dimension, setup.budget
+    return float(3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25)
+
+
+def _worth_full(setup: Setup) -> bool:
+    return setup.budget >= 1000 * setup.dimension**2
