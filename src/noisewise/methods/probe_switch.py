@@ -29,7 +29,8 @@ class ProbeSwitch(Method):
         The probed generation counts as a generation of the chosen method, and a deterministic
         objective is recognised after four repeats. Without it the probe is thrown away.
     low, high
-        The two methods. Population and covariance of the first generation are this method's.
+        The two methods. They bring their selection, re-evaluations, population and profile;
+        covariance and rates are this method's, and so is the population of the probe.
     reprobe
         Spent fractions of the budget at which to probe again, increasing.
     """
@@ -70,7 +71,7 @@ class ProbeSwitch(Method):
             self._of(self.high, setup),
         )
         plan = SwitchPlan(Probe(early_exit=self.warm_start), low, high)
-        selection = SwitchSelection(self.threshold, low, high)
+        selection = SwitchSelection(self.threshold, self.warm_start, low, high)
         return Parts(self.profile, plan, selection, adaptation, Mean())
 
     def _of(self, method: Method, setup: Setup) -> Controls:

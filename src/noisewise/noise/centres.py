@@ -47,9 +47,11 @@ def archive(
     """Prediction from earlier points, shrunk towards the observation.
 
     ``noise`` is the scale of the noise at each candidate. With prediction p, the deviation y - p
-    is model error plus noise; the share of model error in its variance is kept.
+    is model error plus noise; the share of model error in its variance is kept. An error that
+    all candidates share does not matter to their ranks.
     """
     p = _predict(past_Z, past_y, Z)
+    p += float((y - p).mean())
     deviation = y - p
     noise_share = float(np.mean(noise * noise)) / max(float(np.mean(deviation**2)), 1e-300)
     return np.asarray(p + max(0.0, 1.0 - noise_share) * deviation)
@@ -65,8 +67,11 @@ def _predict(Z: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
     weight = 1.0 / (1.0 + (Z * Z).mean(axis=1))
     mean = float(weight @ target) / float(weight.sum())
     A = np.hstack((Z, (Z * Z - 1.0) / np.sqrt(2.0)))
+    # Old points lie where the mean was: without centring, the slopes would explain the intercept.
+    middle_A = (weight @ A) / weight.sum()
+    A -= middle_A
     normal = (A.T * weight) @ A
     normal[np.diag_indices_from(normal)] += n
     coefficients = cho_solve(cho_factor(normal, lower=True), A.T @ (weight * (target - mean)))
     features = np.hstack((at, (at * at - 1.0) / np.sqrt(2.0)))
-    return np.asarray(mean + features @ coefficients)
+    return np.asarray(mean + (features - middle_A) @ coefficients)

@@ -10,6 +10,7 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.evaluation.probe import Probe
 from noisewise.generation import Controls, Generation, Parts, Plan, Selection, Setup
 from noisewise.noise.misranking import displacement
+from noisewise.selection.hard import rank_weights
 
 PROBE, LOW, HIGH = "probe", "low", "high"
 
@@ -55,9 +56,10 @@ class SwitchPlan(Plan):
 @dataclass(frozen=True)
 class SwitchSelection(Selection):
     """Selects as the branch in force does; a probed generation belongs to the branch that its
-    misranking calls for."""
+    misranking calls for, or to none where it is thrown away (no ``warm_start``)."""
 
     threshold: float
+    warm_start: bool
     low: Parts
     high: Parts
 
@@ -68,6 +70,8 @@ class SwitchSelection(Selection):
         branch = gen.controls.branch
         if branch == PROBE:
             gen.notes["misranking"] = measured(gen)
+            if not self.warm_start:
+                return rank_weights(gen.samples.mean(), gen.profile), memory
             branch = HIGH if measured(gen) >= self.threshold else LOW
         parts = self.low if branch == LOW else self.high
         gen.profile = parts.profile.weights(len(gen.X), gen.progress)

@@ -1,0 +1,132 @@
+"""Centres: what the bootstrap scatters about."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from noisewise._types import FloatArray
+from noisewise.core.profiles import Log
+from noisewise.generation import Controls, Generation
+from noisewise.noise import centres
+from noisewise.noise.model import NoiseMemory, NoiseModel
+from noisewise.noise.samples import Samples
+
+
+@given(k=st.integers(2, 20), n=st.integers(1, 30), i=st.integers(0, 19), seed=st.integers(0, 99))
+def test_ridge_never_uses_a_candidates_own_value(k: int, n: int, i: int, seed: int) -> None:
+    """Cross-fitting: whatever y_i is, its centre stays; others may move."""
+    i %= k
+    rng = np.random.default_rng(seed)
+    Z, y = rng.normal(size=(k, n)), rng.normal(size=k)
+    before = centres.ridge(Z, y)
+    y[i] += 100.0
+    after = centres.ridge(Z, y)
+    assert after[i] == before[i]
+    assert not np.array_equal(before, after)
+
+
+def test_ridge_predicts_where_there_is_enough_to_learn_from() -> None:
+    """With more candidates than dimensions its ranks follow the truth, with fewer hardly."""
+    rng = np.random.default_rng(0)
+
+    def skill(k: int, n: int) -> float:
+        found = []
+        for _ in range(60):
+            Z = rng.normal(size=(k, n))
+            f = Z.sum(axis=1) / np.sqrt(n)
+            found.append(spearmanr(centres.ridge(Z, f + rng.normal(size=k)), f)[0])
+        return float(np.mean(found))
+
+    assert skill(200, 5) > 0.9
+    assert skill(15, 40) < 0.2
+
+
+def test_fold_means_work_against_the_ridge() -> None:
+    """Where nothing can be predicted, a fold's centres are the other fold's mean: the fold that
+    looked worse is believed to be better, so centres anticorrelate with the values."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(400):
+        y = rng.normal(size=14)
+        found.append(np.corrcoef(centres.ridge(np.zeros((14, 3)), y), y)[0, 1])
+    assert -0.4 < np.mean(found) < -0.15
+
+
+def _truth(X: FloatArray) -> FloatArray:
+    return np.asarray((X * X * np.linspace(1.0, 10.0, X.shape[1])).sum(axis=1))
+
+
+def _ready(centre: str, noise: float, rng: np.random.Generator) -> tuple[NoiseModel, NoiseMemory]:
+    """A model that has seen 40 generations about a moving mean."""
+    model = NoiseModel(centre=centre, scale="constant")
+    memory = model.start()
+    for t in range(40):
+        model.learn(_generation(3.0 - 0.05 * t, noise, rng), memory)
+    return model, memory
+
+
+def _generation(mean: float, noise: float, rng: np.random.Generator) -> Generation:
+    """Twelve candidates about ``mean`` in six dimensions, two of them evaluated twice."""
+    X = mean + 0.5 * rng.normal(size=(12, 6))
+    values = _truth(X)[:, None] + noise * rng.normal(size=(12, 2))
+    values[2:, 1] = np.nan
+    return Generation(
+        index=0,
+        X=X,
+        samples=Samples(values),
+        controls=Controls(12),
+        profile=Log().weights(12),
+        progress=0.0,
+        rng=rng,
+        standardise=lambda Z: (Z - mean) / 0.5,
+        outer=lambda Z: Z,
+    )
+
+
+def _skill(centre: str, noise: float) -> float:
+    """Mean rank correlation of centres and truth."""
+    rng = np.random.default_rng(0)
+    model, memory = _ready(centre, noise, rng)
+    found = []
+    for _ in range(60):
+        gen = _generation(1.0, noise, rng)
+        found.append(spearmanr(model.centre_and_scale(gen, memory)[0], _truth(gen.X))[0])
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("noise", [20.0, 60.0])
+def test_archive_beats_the_observation_under_noise(noise: float) -> None:
+    """Earlier generations know more about f than one noisy value."""
+    assert _skill("archive", noise) > _skill("observed", noise) + 0.1
+
+
+def test_archive_follows_the_observation_without_noise() -> None:
+    """Where values are exact, a prediction only counts as far as it is right."""
+    assert _skill("archive", 0.0) == pytest.approx(1.0)
+
+
+def test_archive_starts_as_the_observation() -> None:
+    """Until there are two generations of points there is nothing to borrow from."""
+    rng, model = np.random.default_rng(0), NoiseModel(centre="archive", scale="constant")
+    memory = model.start()
+    gen = _generation(1.0, 1.0, rng)
+    model.learn(gen, memory)
+    np.testing.assert_array_equal(model.centre_and_scale(gen, memory)[0], gen.samples.median())
+
+
+@pytest.mark.parametrize("centre", centres.CENTRES)
+def test_failed_candidates_stay_last(centre: str) -> None:
+    """A candidate without a value has no centre, and spoils nobody else's."""
+    rng = np.random.default_rng(0)
+    model, memory = _ready(centre, 1.0, rng)
+    gen = _generation(1.0, 1.0, rng)
+    gen.samples.values[[1, 5]] = np.inf
+    model.learn(gen, memory)
+    c, s = model.centre_and_scale(gen, memory)
+    np.testing.assert_array_equal(np.flatnonzero(c == np.inf), [1, 5])
+    assert np.isfinite(s).all()
+    assert (model.rankings(gen, memory, 16)[:, :-2] != 1).all()

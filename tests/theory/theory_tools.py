@@ -1,0 +1,82 @@
+"""Noise laws, and expected rank weights by numerical integration instead of sampling.
+
+| symbol | meaning | shape |
+|---|---|---|
+| f, s | centre and scale of each candidate: y_i = f_i + s_i eps | (k,) |
+| w | weight of each rank, best first | (k,) |
+| w* | E[w(rank of candidate i)] | (k,) |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from noisewise._types import FloatArray
+from noisewise.generation import Controls, Generation
+from noisewise.noise.samples import Samples
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Uniform on [-a, a]; its density nowhere exceeds 1 / (2a)."""
+
+    a: float = 1.0
+
+    def quantile(self, u: FloatArray) -> FloatArray:
+        return self.a * (2.0 * u - 1.0)
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        return np.clip((x / self.a + 1.0) / 2.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Standard normal."""
+
+    def quantile(self, u: FloatArray) -> FloatArray:
+        return np.asarray(stats.norm.ppf(u))
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        return np.asarray(stats.norm.cdf(x))
+
+
+def pem_weights(
+    f: FloatArray, s: FloatArray, w: FloatArray, law: Uniform | Normal, n: int = 4000
+) -> FloatArray:
+    """w*: given its own value, how many others are better is a sum of independent coins."""
+    k = len(f)
+    u = (np.arange(n) + 0.5) / n
+    out = np.empty(k)
+    for i in range(k):
+        y = f[i] + s[i] * law.quantile(u)
+        better = np.zeros((k, n))  # probability of 0, 1, ... better ones, by own quantile
+        better[0] = 1.0
+        for j in range(k):
+            if j != i:
+                p = law.cdf((y - f[j]) / s[j])
+                shifted = np.vstack((np.zeros((1, n)), better[:-1]))
+                better = better * (1.0 - p) + shifted * p
+        out[i] = (w @ better).mean()
+    return out
+
+
+def make_generation(
+    values: FloatArray, w: FloatArray, rng: np.random.Generator, X: FloatArray | None = None
+) -> Generation:
+    """A generation with these values (k,) or (k, repeats), in standard coordinates."""
+    values = np.atleast_2d(np.asarray(values, dtype=float).T).T
+    X = np.zeros((len(values), 2)) if X is None else X
+    return Generation(
+        index=0,
+        X=X,
+        samples=Samples(values.copy()),
+        controls=Controls(len(values)),
+        profile=w,
+        progress=0.0,
+        rng=rng,
+        standardise=lambda points: points,
+        outer=lambda points: points,
+    )
