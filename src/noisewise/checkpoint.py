@@ -9,6 +9,7 @@ stays small. A last line that was cut off by a crash is dropped: its evaluation 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -17,6 +18,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -186,16 +188,15 @@ class Journal:
             with _named_errors(self.path):
                 lock = open(name, "ab")  # noqa: SIM115
             try:
-                _flock(lock)
-            except OSError:
+                with _named_errors(self.path):
+                    _flock(lock)
+            except BaseException:
                 lock.close()
-                raise CheckpointError(
-                    f"checkpoint {self.path} is in use by another process"
-                ) from None
-            # The file may have been removed by its last owner between our open and our lock.
-            if os.path.exists(name) and os.path.samestat(os.stat(name), os.fstat(lock.fileno())):
+                raise
+            if _is_at(lock, name):
                 self._lock = lock
-            else:
+                _HELD.add(lock)
+            else:  # removed by its last owner between our open and our lock
                 lock.close()
 
     def close(self) -> None:
@@ -204,16 +205,46 @@ class Journal:
         if self._lock is not None:
             with contextlib.suppress(OSError):
                 os.unlink(f"{self.path}.lock")
+            _HELD.discard(self._lock)
             self._lock.close()
         self._file = self._lock = None
 
 
+#: Lock files of this process. A forked child would hold them beyond our death: it lets go.
+_HELD: set[IO[bytes]] = set()
+
+
+def _let_go() -> None:
+    for lock in _HELD:
+        lock.close()
+    _HELD.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
+
+
+def _is_at(file: IO[bytes], name: str) -> bool:
+    """Whether the open ``file`` is still the one called ``name``."""
+    try:
+        return os.path.samestat(os.stat(name), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
 def _flock(file: IO[bytes]) -> None:
+    """Lock ``file`` for this process, or raise at once."""
     try:
         import fcntl
     except ImportError:  # pragma: no cover - Windows
         import msvcrt
 
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        return
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock = partial(msvcrt.locking, file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        lock = partial(fcntl.flock, file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        lock()
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+            error.strerror = "it is in use by another process"
+        raise

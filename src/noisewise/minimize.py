@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,8 @@ def _value(outcome: Outcome, opt: Optimizer, on_error: str) -> float:
             error = wrong
     if isinstance(error, BadValueError):
         raise EvaluationError(str(error), opt.result()) from error
-    if on_error == "worst":
+    # A broken pool is no failure of the objective, and every further evaluation would meet it.
+    if on_error == "worst" and not isinstance(error, BrokenExecutor):
         return float("inf")
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     raise EvaluationError(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from typing import Any
 
 from noisewise.engine import Trial
@@ -24,8 +31,16 @@ class Futures(Evaluator):
 
     def submit(self, trials: list[Trial]) -> None:
         for trial in trials:
-            future = self._executor.submit(self._fun, trial.x, *self._args)
-            self._running[future] = trial.id
+            self._running[self._future(trial)] = trial.id
+
+    def _future(self, trial: Trial) -> Future[Any]:
+        try:
+            return self._executor.submit(self._fun, trial.x, *self._args)
+        except Exception as error:
+            refused: Future[Any] = Future()
+            said = f"the executor takes no evaluations: {type(error).__name__}: {error}"
+            refused.set_exception(BrokenExecutor(said))
+            return refused
 
     def collect(self) -> list[Outcome]:
         done, _ = wait(self._running, return_when=FIRST_COMPLETED)
@@ -33,7 +48,10 @@ class Futures(Evaluator):
 
     def _outcome(self, future: Future[Any]) -> Outcome:
         id = self._running.pop(future)
-        error = future.exception()
+        try:
+            error = future.exception()
+        except CancelledError as cancelled:
+            return Outcome(id, error=cancelled)
         return Outcome(id, error=error) if error is not None else Outcome(id, future.result())
 
     def close(self) -> None:

@@ -8,7 +8,6 @@ a failure.
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing as mp
 import pickle
 import signal
@@ -24,6 +23,8 @@ from noisewise._check import integer, positive_real
 from noisewise.engine import Trial
 from noisewise.errors import BadValueError
 from noisewise.executors.base import Evaluator, Outcome, Spec
+
+_WRONG = "the objective must return one real number"
 
 
 class WorkerDied(RuntimeError):
@@ -119,13 +120,17 @@ class Processes(Evaluator):
         """Give every idle worker a trial, starting workers as needed."""
         idle = [w for w in self._pool if w.trial is None]
         while self._queue and (idle or len(self._pool) < self.workers):
-            worker = idle.pop() if idle else self._hire()
-            trial = self._queue.popleft()
-            worker.trial = trial
+            used = idle.pop() if idle else None
+            worker = used or self._hire()
+            try:
+                worker.pipe.send(self._queue[0].x)
+            except OSError:
+                if used:  # it died while it was idle
+                    self._dismiss(used)
+                    continue  # one that died at birth is found out when collecting
+            worker.trial = self._queue.popleft()
             if self._timeout is not None:
                 worker.deadline = time.monotonic() + self._timeout
-            with contextlib.suppress(OSError):  # died while idle: found out when collecting
-                worker.pipe.send(trial.x)
 
     def _receive(self, worker: _Worker) -> list[Outcome]:
         trial = worker.trial
@@ -134,6 +139,9 @@ class Processes(Evaluator):
             value, error = worker.pipe.recv()
         except (EOFError, OSError):
             return self._lost(worker, trial)
+        except Exception as why:  # whatever building the value here raises
+            said = f"{_WRONG}, got what cannot be received: {type(why).__name__}: {why}"
+            value, error = None, BadValueError(said)
         worker.trial, worker.deadline = None, float("inf")
         self._attempts.pop(trial.id, None)
         return [Outcome(trial.id, value, error)]
@@ -157,7 +165,9 @@ class Processes(Evaluator):
 
     def _hire(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        others = [w.pipe for w in self._pool] + [ours]
+        # A fork inherits our ends of all pipes, which would keep them open if we died.
+        forked = self._context.get_start_method() == "fork"
+        others = [w.pipe for w in self._pool] + [ours] if forked else []
         process = self._context.Process(
             target=_work, args=(theirs, self._fun, self._args, others), daemon=True
         )
@@ -182,10 +192,8 @@ def _work(
 ) -> None:
     """A worker's life: read a point, answer with a value or an exception."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what Ctrl-C means
-    if mp.get_start_method(allow_none=True) in (None, "fork"):
-        for other in others:  # inherited ends that would keep a dead driver's pipes open
-            with contextlib.suppress(OSError):
-                other.close()
+    for other in others:
+        other.close()
     while True:
         try:
             x = pipe.recv()
@@ -197,12 +205,11 @@ def _work(
             answer = (None, _sendable(error))
         try:
             pipe.send(answer)
-        except (pickle.PicklingError, TypeError, AttributeError):
-            kind = type(answer[0]).__name__
-            wrong = BadValueError(f"the objective must return one real number, got a {kind}")
-            pipe.send((None, wrong))
         except OSError:
             return
+        except Exception:  # whatever pickling the value raises
+            kind = type(answer[0]).__name__
+            pipe.send((None, BadValueError(f"{_WRONG}, got a {kind}")))
 
 
 def _sendable(error: Exception) -> Exception:

@@ -1,0 +1,362 @@
+"""Where evaluations run does not change what comes out; what goes wrong there is contained."""
+
+from __future__ import annotations
+
+import concurrent.futures as cf
+import contextlib
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+import noisewise as nw
+import support
+from noisewise.executors import processes, start
+from noisewise.executors.processes import Processes, WorkerDied, _check_picklable
+from noisewise.methods import CMAES, Method
+
+_GOOD: dict[str, Any] = {
+    "x0": [2.0, 2.0, 2.0],
+    "sigma0": 1.0,
+    "budget": 60,
+    "rng": 0,
+    "method": CMAES(population=8),
+}
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_left_behind() -> Any:
+    yield
+    deadline = time.monotonic() + 5.0
+    while (left := psutil.Process().children(recursive=True)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert left == []
+
+
+def trial(id: int, x: float = 0.0) -> nw.Trial:
+    import numpy as np
+
+    return nw.Trial(id, np.array([x]), "candidate")
+
+
+def outcomes(evaluator: Any, trials: list[nw.Trial]) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    evaluator.submit(trials)
+    while len(found) < len(trials):
+        for outcome in evaluator.collect():
+            found[outcome.id] = outcome
+    return found
+
+
+def slow_and_out_of_order(x: Any) -> float:
+    time.sleep(0.002 * (abs(x[0]) % 1.0))
+    return support.bumpy(x)
+
+
+@pytest.mark.parametrize("where", ["workers", "spec", "threads", "processes"])
+def test_same_result_everywhere(where: str) -> None:
+    here = nw.minimize(support.bumpy, **_GOOD, confirm=5)
+    if where == "workers":
+        there = nw.minimize(slow_and_out_of_order, **_GOOD, confirm=5, workers=3)
+    elif where == "spec":
+        spec = processes(2, timeout=60.0)
+        there = nw.minimize(slow_and_out_of_order, **_GOOD, confirm=5, executor=spec)
+    else:
+        kind = cf.ThreadPoolExecutor if where == "threads" else cf.ProcessPoolExecutor
+        with kind(2) as pool:
+            there = nw.minimize(slow_and_out_of_order, **_GOOD, confirm=5, executor=pool)
+            assert pool.submit(abs, -1).result() == 1  # it stays the user's
+    assert support.same_result(here, there)
+
+
+def test_same_result_for_every_method(named_method: Method) -> None:
+    options = _GOOD | {"method": support.with_population(named_method, 6), "budget": 80}
+    opt = nw.Optimizer(**options, workers=4)
+    support.drive(opt, lambda t: support.bumpy(t.x))
+    with cf.ThreadPoolExecutor(4) as pool:
+        there = nw.minimize(slow_and_out_of_order, **options, executor=pool)
+    assert support.same_result(opt.result(), there)
+
+
+def test_population_fills_the_workers() -> None:
+    method = CMAES()
+    for workers, population in ((1, 7), (2, 8), (3, 9), (8, 8), (20, 20)):
+        opt = nw.Optimizer([0.0] * 3, sigma0=1.0, budget=1000, method=method, workers=workers)
+        assert len(opt.ask()) == population
+
+
+def test_workers_are_processes_that_work_at_the_same_time(tmp_path: Path) -> None:
+    def fun(x: Any) -> float:
+        (tmp_path / f"{os.getpid()}").touch()
+        deadline = time.monotonic() + 10.0
+        while len(list(tmp_path.iterdir())) < 3 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        return support.bumpy(x)
+
+    nw.minimize(fun, **_GOOD, workers=3)
+    pids = {int(p.name) for p in tmp_path.iterdir()}
+    assert len(pids) == 3
+    assert os.getpid() not in pids
+
+
+def test_closures_and_args_reach_the_workers() -> None:
+    offset = 1.5
+    r = nw.minimize(lambda x, a: support.bumpy(x) + offset + a, **_GOOD, args=(2.0,), workers=2)
+    here = nw.minimize(lambda x: support.bumpy(x) + offset + 2.0, **_GOOD)
+    assert support.same_result(r, here)
+
+
+def test_errors_come_back_with_their_type() -> None:
+    def fun(x: Any) -> float:
+        raise KeyError("lost")
+
+    with pytest.raises(nw.EvaluationError, match="KeyError: 'lost'") as caught:
+        nw.minimize(fun, **_GOOD, workers=2)
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.result.nfev == 0
+    r = nw.minimize(fun, **_GOOD, workers=2, on_error="worst")
+    assert not r.success
+
+
+class Stubborn(Exception):
+    """Cannot be built again from its message."""
+
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} and {b}")
+
+
+def test_errors_that_cannot_travel_come_as_their_message() -> None:
+    def fun(x: Any) -> float:
+        raise Stubborn(1, 2)
+
+    with pytest.raises(nw.EvaluationError, match="Stubborn: 1 and 2"):
+        nw.minimize(fun, **_GOOD, workers=2)
+
+
+class Explosive:
+    """Can be sent, but not received."""
+
+    def __reduce__(self) -> Any:
+        return (_explode, ())
+
+
+class Sticky:
+    """Cannot even be sent."""
+
+    def __getstate__(self) -> Any:
+        raise RuntimeError("no way")
+
+
+def _explode() -> None:
+    raise RuntimeError("boom")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (lambda: threading.Lock(), "got a lock"),
+        (lambda: sys.stdout, "got a "),
+        (lambda: Sticky(), "got a Sticky"),
+        (lambda: Explosive(), "got what cannot be received: RuntimeError: boom"),
+        (lambda: "text", "got 'text'"),
+    ],
+)
+@pytest.mark.parametrize("on_error", ["raise", "worst"])
+def test_values_that_are_no_numbers(value: Any, shown: str, on_error: str) -> None:
+    with pytest.raises(nw.EvaluationError, match=f"must return one real number, {shown}"):
+        nw.minimize(lambda x: value(), **_GOOD, workers=2, on_error=on_error)
+
+
+def test_a_worker_that_dies_is_replaced_and_its_trial_tried_again(tmp_path: Path) -> None:
+    """A few deaths at different places cost time, nothing else."""
+
+    def fun(x: Any) -> float:
+        value = support.bumpy(x)
+        mark = tmp_path / f"{value!r}"
+        if value > 8.0 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return value
+
+    r = nw.minimize(fun, **_GOOD, workers=2)
+    assert len(list(tmp_path.iterdir())) > 3
+    assert support.same_result(r, nw.minimize(support.bumpy, **_GOOD))
+
+
+def test_a_worker_that_exits_is_a_worker_that_died(tmp_path: Path) -> None:
+    def fun(x: Any) -> float:
+        raise SystemExit(3)
+
+    with pytest.raises(nw.EvaluationError, match="the worker process died 1 times on trial"):
+        nw.minimize(fun, **_GOOD, executor=processes(2, retries=0))
+
+
+def test_a_trial_that_kills_every_worker_is_given_up(tmp_path: Path) -> None:
+    def fun(x: Any) -> float:
+        with open(tmp_path / "calls", "a") as file:
+            file.write("x")
+        if x[0] > 2.0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return support.bumpy(x)
+
+    with pytest.raises(nw.EvaluationError, match=r"WorkerDied: .* died 3 times") as caught:
+        nw.minimize(fun, **_GOOD, workers=2)
+    assert isinstance(caught.value.__cause__, WorkerDied)
+    (tmp_path / "calls").unlink()
+    r = nw.minimize(fun, **_GOOD, executor=processes(2, retries=1), on_error="worst")
+    assert r.success
+    assert r.nfev == 60
+    # One retry for every trial that failed, at no charge.
+    assert (tmp_path / "calls").stat().st_size == 60 + r.n_failures
+    assert r.n_failures > 0
+
+
+def test_a_worker_that_dies_while_idle_costs_nothing() -> None:
+    evaluator = processes(1, retries=0).start(support.bumpy, ())
+    with evaluator:
+        assert outcomes(evaluator, [trial(0)])[0].error is None
+        [worker] = evaluator._pool
+        worker.process.kill()
+        worker.process.join()
+        assert outcomes(evaluator, [trial(1)])[1].error is None
+
+
+def test_timeout_counts_as_a_failure() -> None:
+    def fun(x: Any) -> float:
+        if x[0] > 2.5:
+            time.sleep(60.0)
+        return support.bumpy(x)
+
+    began = time.monotonic()
+    spec = processes(4, timeout=0.2)
+    options = _GOOD | {"budget": 24}
+    r = nw.minimize(fun, **options, executor=spec, on_error="worst")
+    assert r.n_failures > 0
+    assert r.nfev == 24
+    with pytest.raises(nw.EvaluationError, match=r"EvaluationTimeout: .* longer than 0.2 s"):
+        nw.minimize(fun, **options, executor=spec)
+    assert time.monotonic() - began < 30.0
+
+
+def test_timeout_is_per_evaluation() -> None:
+    def fun(x: Any) -> float:
+        time.sleep(0.02)
+        return support.bumpy(x)
+
+    spec = processes(1, timeout=0.5)
+    r = nw.minimize(fun, **(_GOOD | {"budget": 30}), executor=spec)
+    assert r.n_failures == 0
+
+
+def test_workers_end_when_the_driver_fails() -> None:
+    def fun(x: Any) -> float:
+        time.sleep(30.0)
+        return 0.0
+
+    evaluator = Processes(fun, (), 3)
+    evaluator.submit([trial(i) for i in range(5)])
+    assert len(psutil.Process().children()) == 3
+    with evaluator, contextlib.suppress(RuntimeError):
+        raise RuntimeError("driver")
+    assert psutil.Process().children() == []
+
+
+def test_a_pool_that_breaks_ends_the_run_in_any_case() -> None:
+    """It is not the objective that failed, and every further evaluation would fail, too."""
+
+    def results(pool: cf.ProcessPoolExecutor) -> nw.EvaluationError:
+        with pytest.raises(nw.EvaluationError, match="BrokenProcessPool") as caught:
+            nw.minimize(_suicide, **_GOOD, executor=pool, on_error="worst")
+        return caught.value
+
+    with cf.ProcessPoolExecutor(2) as pool:
+        assert results(pool).result.nfev == 0
+        assert results(pool).result.nfev == 0  # broken before the first trial
+
+
+def _suicide(x: Any) -> float:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0.0
+
+
+@pytest.mark.parametrize("on_error", ["raise", "worst"])
+def test_a_pool_that_was_shut_down(on_error: str) -> None:
+    pool = cf.ThreadPoolExecutor(2)
+    pool.shutdown()
+    with pytest.raises(nw.EvaluationError, match="cannot schedule new futures after shutdown"):
+        nw.minimize(support.bumpy, **_GOOD, executor=pool, on_error=on_error)
+
+
+def test_a_pool_that_cancels() -> None:
+    class Moody(cf.ThreadPoolExecutor):
+        def submit(self, *args: Any, **kwargs: Any) -> Any:
+            future: Any = cf.Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    with Moody(1) as pool, pytest.raises(nw.EvaluationError, match="CancelledError"):
+        nw.minimize(support.bumpy, **_GOOD, executor=pool)
+
+
+def test_trials_that_wait_are_cancelled_when_the_run_ends() -> None:
+    seen: list[Any] = []
+
+    def fun(x: Any) -> float:
+        seen.append(x)
+        time.sleep(0.01)
+        raise ValueError
+
+    with cf.ThreadPoolExecutor(1) as pool:
+        with pytest.raises(nw.EvaluationError):
+            nw.minimize(fun, **_GOOD, executor=pool)
+        time.sleep(0.05)
+    assert len(seen) <= 3
+
+
+def test_error_in_a_thread_leaves_the_checkpoint_whole(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def fun(x: Any) -> float:
+        calls.append(1)
+        if len(calls) == 30:
+            raise ValueError("once")
+        return support.bumpy(x)
+
+    with cf.ThreadPoolExecutor(3) as pool:
+        with pytest.raises(nw.EvaluationError):
+            nw.minimize(fun, **_GOOD, executor=pool, checkpoint=tmp_path / "run")
+        again = nw.minimize(fun, **_GOOD, executor=pool, checkpoint=tmp_path / "run")
+    assert support.same_result(again, nw.minimize(support.bumpy, **_GOOD))
+
+
+def test_vectorized_error() -> None:
+    def fun(X: Any) -> Any:
+        raise ValueError("all of them")
+
+    with pytest.raises(nw.EvaluationError, match="all of them"):
+        nw.minimize(fun, **_GOOD, vectorized=True)
+    r = nw.minimize(fun, **_GOOD, vectorized=True, on_error="worst")
+    assert not r.success
+    r = nw.minimize(lambda X: [math.nan, *(X[1:, 0] ** 2)], **_GOOD, vectorized=True)
+    assert r.n_failures == r.nit
+
+
+def test_functions_are_checked_where_they_must_travel() -> None:
+    _check_picklable(support.bumpy)
+    with pytest.raises(ValueError, match=r"^fun must be picklable .* for workers > 1 .* got <func"):
+        _check_picklable(lambda x: 0.0)
+
+
+def test_evaluators_can_be_told_to_start_with_nothing_to_do() -> None:
+    for workers in (1, 2):
+        with start(support.bumpy, (), False, workers, None) as evaluator:
+            evaluator.submit([])
+            assert evaluator.workers == workers

@@ -1,0 +1,250 @@
+"""Kills, interrupts and rivals: a run goes on where it was, and leaves nobody behind."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing as mp
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+import noisewise as nw
+import support
+from noisewise.methods import CMAES
+
+fork = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
+_GOOD: dict[str, Any] = {
+    "x0": [2.0, 2.0, 2.0],
+    "sigma0": 1.0,
+    "budget": 150,
+    "rng": 0,
+    "method": CMAES(population=6),
+}
+
+
+def in_a_process(work: Callable[[], Any]) -> Any:
+    process = mp.get_context("fork").Process(target=work)
+    process.start()
+    return process
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.002)
+
+
+@fork
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_again_and_again(tmp_path: Path, workers: int) -> None:
+    """At moments nobody chose; every kind of interruption ends in the same result."""
+    expected = nw.minimize(support.bumpy, **_GOOD)
+    path, log = tmp_path / "run", tmp_path / "calls"
+    log.touch()
+
+    def fun(x: Any) -> float:
+        with open(log, "ab") as file:
+            file.write(b".")
+        time.sleep(0.001)
+        return support.bumpy(x)
+
+    def work() -> None:
+        nw.minimize(fun, **_GOOD, workers=workers, checkpoint=path)
+
+    rng = np.random.default_rng(workers)
+    kills = 0
+    while kills < 8 and log.stat().st_size < 120:
+        before = log.stat().st_size
+        process = in_a_process(work)
+        wait_until(lambda n=before: log.stat().st_size > n)  # type: ignore[misc]
+        time.sleep(rng.uniform(0.0, 0.02))
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        kills += 1
+    assert kills >= 3
+    again = nw.minimize(fun, **_GOOD, workers=workers, checkpoint=path)
+    assert support.same_result(again, expected)
+    # What was in flight is evaluated again, nothing else.
+    assert log.stat().st_size <= 150 + workers * kills
+
+
+@fork
+def test_killed_while_the_file_is_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = nw.minimize(support.bumpy, **_GOOD)
+    path = tmp_path / "run"
+    monkeypatch.setattr("noisewise.checkpoint._FRESHEN", 0.0)  # after every generation
+    renewed = os.replace
+
+    for kill_at in (1, 5, 9):
+        count = [0]
+
+        def replace(a: Any, b: Any, count: Any = count, kill_at: int = kill_at) -> None:
+            count[0] += 1
+            if count[0] == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            renewed(a, b)
+
+        def work(replace: Any = replace) -> None:
+            os.replace = replace
+            nw.minimize(support.bumpy, **_GOOD, checkpoint=path)
+
+        process = in_a_process(work)
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+    again = nw.minimize(support.bumpy, **_GOOD, checkpoint=path)
+    assert support.same_result(again, expected)
+
+
+@fork
+def test_workers_of_a_killed_run_do_not_stand_in_the_way(tmp_path: Path) -> None:
+    """They finish their evaluation and go; the run can be resumed at once."""
+    path, log = tmp_path / "run", tmp_path / "pids"
+    log.touch()
+
+    def slow(x: Any) -> float:
+        with open(log, "a") as file:
+            file.write(f"{os.getpid()}\n")
+        time.sleep(1.0)
+        return 0.0
+
+    def work() -> None:
+        nw.minimize(slow, **_GOOD, workers=2, checkpoint=path)
+
+    process = in_a_process(work)
+    wait_until(lambda: len(log.read_text().split()) >= 2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    orphans = [int(pid) for pid in set(log.read_text().split())]
+    assert any(psutil.pid_exists(pid) for pid in orphans)
+    r = nw.minimize(support.bumpy, **_GOOD, checkpoint=path)
+    assert r.nfev == 150
+    wait_until(lambda: not any(alive(pid) for pid in orphans))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+@fork
+def test_two_processes_on_one_checkpoint(tmp_path: Path) -> None:
+    path, started = tmp_path / "run", tmp_path / "started"
+
+    def patient(x: Any) -> float:
+        started.touch()
+        wait_until((tmp_path / "go").exists)
+        return support.bumpy(x)
+
+    process = in_a_process(lambda: nw.minimize(patient, **_GOOD, checkpoint=path))
+    wait_until(started.exists)
+    with pytest.raises(nw.CheckpointError, match="in use by another process"):
+        nw.minimize(support.bumpy, **_GOOD, checkpoint=path)
+    (tmp_path / "go").touch()
+    process.join()
+    assert process.exitcode == 0
+    r = nw.minimize(support.bumpy, **_GOOD, checkpoint=path)
+    assert support.same_result(r, nw.minimize(support.bumpy, **_GOOD))
+
+
+def test_two_runs_of_one_process_on_one_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+
+    def nested(x: Any) -> float:
+        return float(nw.minimize(support.bumpy, **_GOOD, checkpoint=path).fun)
+
+    with pytest.raises(nw.EvaluationError, match="in use by another process"):
+        nw.minimize(nested, **_GOOD, checkpoint=path)
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_lock_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: Any) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("noisewise.checkpoint._flock", refuse)
+    with pytest.raises(nw.CheckpointError, match="cannot be used: No locks available"):
+        nw.minimize(support.bumpy, **_GOOD, checkpoint=tmp_path / "run")
+
+
+def test_a_lock_whose_file_goes_away_is_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last owner may remove it between our opening and our locking it."""
+    from noisewise import checkpoint
+
+    original, calls = checkpoint._flock, []
+
+    def meanwhile(file: Any) -> None:
+        original(file)
+        calls.append(file)
+        if len(calls) == 1:
+            (tmp_path / "run.lock").unlink()
+        elif len(calls) == 2:
+            (tmp_path / "run.lock").unlink()
+            (tmp_path / "run.lock").touch()
+
+    monkeypatch.setattr(checkpoint, "_flock", meanwhile)
+    nw.minimize(support.bumpy, **_GOOD, checkpoint=tmp_path / "run")
+    assert len(calls) == 3
+
+
+_SCRIPT = """
+import json, sys, time
+import psutil
+import noisewise as nw
+from noisewise.methods import CMAES
+import support
+
+def fun(x):
+    print("call", flush=True)
+    time.sleep(0.02)
+    return support.bumpy(x)
+
+r = nw.minimize(fun, [2.0] * 3, sigma0=1.0, budget=150, rng=0, method=CMAES(population=6),
+                workers=int(sys.argv[1]), checkpoint=sys.argv[2])
+children = len(psutil.Process().children())
+print(json.dumps({"status": r.status, "nfev": r.nfev, "message": r.message, "left": children}))
+"""
+
+
+@fork
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_returns_what_is_there(tmp_path: Path, workers: int) -> None:
+    """The signal goes to the whole process group, as from a terminal."""
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SCRIPT, str(workers), str(tmp_path / "run")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    for _ in range(12):
+        assert process.stdout.readline() == "call\n"
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    told = json.loads(out.strip().splitlines()[-1])
+    assert told["status"] == 3
+    assert 0 < told["nfev"] < 150
+    assert told["message"].startswith("interrupted; ")
+    assert told["left"] == 0
+    assert "Traceback" not in err
+    loaded = nw.Optimizer.load(tmp_path / "run")
+    assert loaded.spent == told["nfev"]
+    again = nw.minimize(support.bumpy, **_GOOD, checkpoint=tmp_path / "run")
+    assert support.same_result(again, nw.minimize(support.bumpy, **_GOOD))
