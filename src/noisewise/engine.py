@@ -77,6 +77,8 @@ class Run:
     status: int = RUNNING
     #: The generation under way: candidates (inner coordinates), values, wave.
     X: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    #: The same candidates as they were sampled, before repair.
+    sampled: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     samples: Samples = field(default_factory=lambda: Samples.empty(0))
     wave: int = 0
     #: Spent fraction of the budget when it began, and what its parts noted so far.
@@ -146,7 +148,8 @@ class Engine:
             n = run.ledger.charge_confirmation()
             self._issue(zip(repeat(_RECOMMENDED), range(n)), n)
             return
-        run.X = self.strategy.sample(run.state, k, run.box, run.search)
+        run.sampled = self.strategy.sample(run.state, k, run.search)
+        run.X = run.box.repaired(run.sampled)
         run.samples, run.wave = Samples.empty(k), 0
         run.progress, run.notes = 1.0 - run.ledger.free / run.setup.budget, {}
         self._gen = self._generation()
@@ -279,9 +282,9 @@ class Engine:
         if smallest < math.inf:
             weights, run.selection = parts.selection.weigh(gen, run.selection)
             before = run.state
-            controls = run.controls
+            sampled = run.sampled if run.controls.centred else None
             after, info = self.strategy.update(
-                before, run.X, weights, controls.c_mean, gen.mean_weights, controls.centred
+                before, run.X, weights, run.controls.c_mean, gen.mean_weights, sampled
             )
             run.adaptation, run.controls, run.state = parts.adaptation.step(
                 run.adaptation, gen, before, after, info

@@ -82,7 +82,7 @@ def probe(
     strategy = Strategy(d, Diagonal())
     search, _ = problem.generators(rng)
     state = strategy.start(start.mean, start.sigma)
-    X = start.box.outer(strategy.sample(state, k, start.box, search))
+    X = start.box.outer(start.box.repaired(strategy.sample(state, k, search)))
     a, b = (np.array([as_value(fun(x.copy())) for x in X]) for _ in range(2))
     r_a, r_b = ranks(a), ranks(b)
     return ProbeReport(footrule(r_a, r_b), kendall(r_a, r_b), top_mu(r_a, r_b, k // 2), 2 * k)

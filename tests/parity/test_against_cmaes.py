@@ -38,7 +38,7 @@ def side_by_side(
     rng = np.random.default_rng(seed)
     state = strategy.start(theirs.mean, theirs._sigma)
     for generation in range(GENERATIONS):
-        X = strategy.sample(state, theirs.population_size, box, rng)
+        X = box.repaired(strategy.sample(state, theirs.population_size, rng))
         values = ellipsoid(X, rng)
         state, _ = strategy.update(state, X, rank_weights(values, profile))
         theirs.tell(list(zip(X.copy(), values.tolist(), strict=True)))
@@ -155,6 +155,6 @@ def test_repair_is_theirs(d: int) -> None:
     theirs = cmaes.CMA(mean=np.zeros(d), sigma=2.0, bounds=bounds)
     X = np.random.default_rng(d).normal(scale=2.0, size=(50, d))
     expected = [theirs._repair_infeasible_params(x) for x in X]
-    found = Box.of(bounds[:, 0], bounds[:, 1]).repair(X.copy())
+    found = Box.of(bounds[:, 0], bounds[:, 1]).repaired(X)
     np.testing.assert_array_equal(found, expected)
     assert (found != X).any()

@@ -51,12 +51,12 @@ class Box:
         with np.errstate(over="ignore"):
             return float(np.min(self.high - self.low))
 
-    def repair(self, U: FloatArray) -> FloatArray:
-        """``U`` (inner coordinates) moved into the box, in place."""
-        if self._inner is not None:
-            np.maximum(U, self._inner[0], out=U)
-            np.minimum(U, self._inner[1], out=U)
-        return U
+    def repaired(self, U: FloatArray) -> FloatArray:
+        """``U`` (inner coordinates) moved into the box; ``U`` itself where there is no bound."""
+        if self._inner is None:
+            return U
+        inside = np.maximum(U, self._inner[0])
+        return np.asarray(np.minimum(inside, self._inner[1], out=inside))
 
     def inner(self, x: FloatArray) -> FloatArray:
         """User coordinates to inner ones."""

@@ -25,7 +25,7 @@ from noisewise.core.rates import Rates, diagonal_rates, full_rates
 
 #: Eigenvalues below this fraction of the largest are lifted to it.
 _SMALLEST = 1e-14
-#: No variance shrinks below this fraction of itself in one update.
+#: In a centred update no variance shrinks below this fraction of itself.
 _LEAST_KEPT = 0.2
 
 
@@ -49,9 +49,6 @@ class DiagonalState:
 class Covariance(ABC):
     """How the shape of the search distribution is represented and learnt."""
 
-    #: Whether `update` takes weights that sum to zero.
-    centres: bool = False
-
     @abstractmethod
     def start(self, n: int) -> Any:
         """The state of the identity."""
@@ -70,9 +67,17 @@ class Covariance(ABC):
 
     @abstractmethod
     def update(
-        self, state: Any, keep: float, rates: Rates, p_c: FloatArray, w: FloatArray, Y: FloatArray
+        self,
+        state: Any,
+        keep: float,
+        rates: Rates,
+        p_c: FloatArray,
+        w: FloatArray,
+        Y: FloatArray,
+        sampled: FloatArray | None = None,
     ) -> Any:
-        """keep C + c_1 p_c p_c^T + c_mu sum_i w_i y_i y_i^T."""
+        """keep C + c_1 p_c p_c^T + c_mu sum_i w_i y_i y_i^T; where the model can, with the mean
+        square of the rows ``sampled`` in place of the C that c_mu makes way for."""
 
     @abstractmethod
     def deviations(self, state: Any) -> FloatArray:
@@ -124,6 +129,7 @@ class Full(Covariance):
         p_c: FloatArray,
         w: FloatArray,
         Y: FloatArray,
+        sampled: FloatArray | None = None,
     ) -> FullState:
         n = len(p_c)
         C: FloatArray = (Y.T * (rates.c_mu * w)).dot(Y)
@@ -171,8 +177,6 @@ class Full(Covariance):
 class Diagonal(Covariance):
     """Variances only: linear time and memory, and far fewer parameters to learn."""
 
-    centres = True
-
     def start(self, n: int) -> DiagonalState:
         return DiagonalState(np.ones(n), np.ones(n))
 
@@ -195,13 +199,15 @@ class Diagonal(Covariance):
         p_c: FloatArray,
         w: FloatArray,
         Y: FloatArray,
+        sampled: FloatArray | None = None,
     ) -> DiagonalState:
         C: FloatArray = w.dot(Y * Y)
         C *= rates.c_mu
         C += rates.c_1 * (p_c * p_c)
         C += keep * state.C
-        # Weights that sum to zero or less could make a variance vanish at once.
-        np.maximum(C, _LEAST_KEPT * state.C, out=C)
+        if sampled is not None:
+            C += rates.c_mu * (state.C - (sampled * sampled).mean(axis=0))
+            np.maximum(C, _LEAST_KEPT * state.C, out=C)
         return self._rooted(C)
 
     def _rooted(self, C: FloatArray) -> DiagonalState:

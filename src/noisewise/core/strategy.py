@@ -21,7 +21,6 @@ import numpy as np
 
 from noisewise._data import data
 from noisewise._types import FloatArray
-from noisewise.core.box import Box
 from noisewise.core.covariance import Covariance
 from noisewise.core.rates import Rates
 
@@ -70,12 +69,12 @@ class Strategy:
         zero = np.zeros(self.n)
         return State(mean.copy(), sigma, self.covariance.start(self.n), zero, zero)
 
-    def sample(self, state: State, k: int, box: Box, rng: np.random.Generator) -> FloatArray:
-        """``k`` candidates from N(m, sigma^2 C), repaired into the box, as rows."""
+    def sample(self, state: State, k: int, rng: np.random.Generator) -> FloatArray:
+        """``k`` candidates from N(m, sigma^2 C), as rows; they may lie outside the box."""
         X = self.covariance.stretch(state.covariance, rng.standard_normal((k, self.n)))
         X *= state.sigma
         X += state.mean
-        return box.repair(X)
+        return X
 
     def update(
         self,
@@ -84,14 +83,15 @@ class Strategy:
         weights: FloatArray,
         c_mean: float = 1.0,
         mean_weights: FloatArray | None = None,
-        centred: bool = False,
+        sampled: FloatArray | None = None,
     ) -> tuple[State, Info]:
         """The distribution after candidates ``X`` (rows, ask order) earned ``weights``.
 
         ``mean_weights`` move the mean if they differ from the positive part of ``weights``; they
-        may be negative. ``centred`` measures the mean, p_c and the variances against the
-        population's own average instead of what it is expected to be: a control variate that
-        takes out the part of the sampling noise that selection has no share in.
+        sum to zero and may be negative. ``sampled``, the candidates as they were before repair,
+        makes the update *centred*: mean, p_c and variances are measured against the average of
+        what was sampled instead of its expectation, a control variate that takes out the part of
+        the sampling noise in which selection has no share.
         """
         n, cov = self.n, self.covariance
         positive, negative = _split(weights)
@@ -105,11 +105,13 @@ class Strategy:
         Y /= state.sigma
         y_w = positive.dot(Y)
         y_m = y_c = y_w
-        if centred:
-            y_c = y_w - Y.mean(axis=0)
-            y_m = y_c
-        if mean_weights is not None:
-            y_m = mean_weights.dot(Y)
+        R = None
+        if sampled is not None:
+            R = (sampled - state.mean) / state.sigma
+            drawn = R.mean(axis=0)
+            y_m = y_c = y_w - drawn
+            if mean_weights is not None:
+                y_m = mean_weights.dot(Y) + (Y.mean(axis=0) - drawn)
         mean = state.mean + (c_mean * state.sigma) * y_m
 
         # Step-size control
@@ -127,18 +129,16 @@ class Strategy:
         p_c = (1.0 - c_c) * state.p_c
         if moving:
             # Centred weights have less variance; the path keeps its length under no selection.
-            shorter = 1.0 / math.sqrt(1.0 - mu_eff / len(X)) if centred else 1.0
+            shorter = 1.0 / math.sqrt(1.0 - mu_eff / len(X)) if R is not None else 1.0
             p_c += (rates.g_c * shorter) * y_c
         w, total = positive, 1.0
         if negative is not None:
             w = self._with_negative(state, positive, negative, mu_eff, rates, Y)
             total -= self._alpha(negative, mu_eff, rates)
-        elif centred and cov.centres:
-            w, total = positive - 1.0 / len(X), 0.0
         keep = 1.0 - rates.c_1 - rates.c_mu * total
         if not moving:
             keep += rates.c_1 * c_c * (2.0 - c_c)
-        covariance = cov.update(state.covariance, keep, rates, p_c, w, Y)
+        covariance = cov.update(state.covariance, keep, rates, p_c, w, Y, R)
         new = State(mean, sigma, covariance, p_sigma, p_c, unfilled)
         return new, Info(mu_eff, rates, y_w, moving)
 
