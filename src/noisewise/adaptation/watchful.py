@@ -1,4 +1,4 @@
-"""Population size and mean learning rate from the misranking measured while running.
+"""Population size from the misranking measured while running.
 
 | symbol | meaning |
 |---|---|
@@ -7,10 +7,9 @@
 | k0, k1 | population without noise, and with nothing but noise |
 | k | k0 (k1 / k0)^psi, growing by at most GROW and shrinking by at most SHRINK a generation |
 
-k1 = 3 (d + 5) (B / 200 d)^(1/4): the population that a rank-based strategy needs to see a slope
-through the noise grows with d, and the more generations the budget pays for, the larger each may
-be. At k1 the mean learns at rate C_MEAN, in between at C_MEAN^e with e the share of the way from
-k0 to k1 on a logarithmic scale.
+k1 = 3 (d + 5) (B / 200 d)^(1/4): on a sphere with strong noise the best population over the mean
+learning rate grows like d, whatever the budget; longer runs can afford a little more. (A smaller
+mean learning rate does the same as a larger population, but fills fewer workers.)
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from noisewise.noise.displacement import moves, reevaluated
 
 CALM, WILD = 0.4, 0.8
 GROW, SHRINK = 1.3, 1.1
-C_MEAN = 0.6
 #: Second looks over which the misranking is averaged.
 _RECALL = 10.0
 #: Share of a generation that gets a second look, without noise and with nothing but noise.
@@ -60,7 +58,7 @@ class WatchfulMemory:
 
 @dataclass(frozen=True)
 class Watchful(Adaptation):
-    """Adapts population and mean learning rate between a calm and a wild extreme."""
+    """Adapts the population between a calm and a wild extreme."""
 
     smallest: int
     largest: float
@@ -86,7 +84,6 @@ class Watchful(Adaptation):
         looks = self._looks(new, k, psi, len(gen.X))
         controls = Controls(
             population=k,
-            c_mean=C_MEAN**way,
             reevaluations=looks,
             noise=way,
             centred=not new.deterministic,

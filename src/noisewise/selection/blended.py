@@ -3,11 +3,13 @@
 | symbol | meaning | shape |
 |---|---|---|
 | w | profile, positive for the better half | (k,) |
-| t | normal scores of the ranks, best positive, summing to zero, positive part to one | (k,) |
-| b | 0: the mean moves by w - 1/k; 1: by t | |
+| s | normal scores of the ranks, best positive | (k,) |
+| t | s sum(w s) / sum(s^2): as steep as w is | (k,) |
+| b | share of t in the weights of the mean, at most HALF | |
 
 When values are mostly noise the worse half says as much about where to go as the better half;
-when they are not, what matters is what the best have in common.
+when they are not, what matters is what the best have in common. So the mean moves by
+(1 - b)(w - 1/k) + b t.
 """
 
 from __future__ import annotations
@@ -24,10 +26,13 @@ from noisewise.generation import Generation, Selection
 from noisewise.noise.displacement import merged_order, moves, reevaluated
 from noisewise.selection.hard import rank_weights
 
+#: Share of the normal scores where ranks are nothing but noise.
+HALF = 0.5
+
 
 @dataclass(frozen=True)
 class Blended(Selection):
-    """Log weights for the covariance, a blend of log weights and normal scores for the mean."""
+    """The profile for the covariance, a blend of the profile and normal scores for the mean."""
 
     def weigh(self, gen: Generation, memory: Any) -> tuple[FloatArray, Any]:
         samples, k = gen.samples, len(gen.X)
@@ -39,19 +44,19 @@ class Blended(Selection):
             return rank_weights(samples.mean(), gen.profile), memory
         weights = np.empty(k)
         weights[order] = gen.profile
-        blend = gen.controls.noise
+        blend = HALF * gen.controls.noise
         if blend > 0.0 and gen.controls.centred:
+            s = normal_scores(k)
+            t = s * (float(gen.profile.dot(s)) / float(s.dot(s)))
             gen.mean_weights = np.empty(k)
-            centred = gen.profile - 1.0 / k
-            gen.mean_weights[order] = (1.0 - blend) * centred + blend * normal_scores(k)
+            gen.mean_weights[order] = (1.0 - blend) * (gen.profile - 1.0 / k) + blend * t
         return weights, memory
 
 
 @lru_cache(maxsize=512)
 def normal_scores(k: int) -> FloatArray:
-    """t for ranks 0..k-1. Read-only."""
-    t = -ndtri((np.arange(k) + 0.625) / (k + 0.25))
-    t -= t.mean()
-    t /= t[t > 0.0].sum()
-    t.setflags(write=False)
-    return np.asarray(t)
+    """s for ranks 0..k-1, summing to zero. Read-only."""
+    s = -ndtri((np.arange(k) + 0.625) / (k + 0.25))
+    s -= s.mean()
+    s.setflags(write=False)
+    return np.asarray(s)
