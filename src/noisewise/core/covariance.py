@@ -135,20 +135,26 @@ class Full(Covariance):
         C: FloatArray = (Y.T * (rates.c_mu * w)).dot(Y)
         C += np.outer(rates.c_1 * p_c, p_c)
         C += keep * state.C
+        least = 0.0
+        if sampled is not None:
+            C += rates.c_mu * (state.C - sampled.T.dot(sampled) / len(sampled))
+            least = _LEAST_KEPT * float(state.D[0]) ** 2
         stale = state.stale + rates.c_1 + rates.c_mu
         if stale <= self.laziness / n:
             return FullState(C, state.B, state.D, stale)
-        return self._decomposed(C)
+        return self._decomposed(C, least)
 
-    def _decomposed(self, C: FloatArray) -> FullState:
-        """The state of ``C``; that of the identity where ``C`` is beyond repair."""
+    def _decomposed(self, C: FloatArray, least: float = 0.0) -> FullState:
+        """The state of ``C`` with no eigenvalue below ``least``; that of the identity where
+        ``C`` is beyond repair."""
         C += C.T
         C *= 0.5
         D2, B, info = lapack.dsyevd(C)
         if info != 0 or not D2[-1] > 0.0 or not math.isfinite(D2[-1]):
             return self.start(len(C))
-        if D2[0] < _SMALLEST * D2[-1]:
-            np.maximum(D2, _SMALLEST * D2[-1], out=D2)
+        least = max(least, _SMALLEST * D2[-1])
+        if D2[0] < least:
+            np.maximum(D2, least, out=D2)
             C = (B * D2) @ B.T
         return FullState(C, B, np.sqrt(D2))
 
