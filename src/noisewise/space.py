@@ -1,0 +1,152 @@
+"""Named parameters of a problem, as the unit cube in which the search works.
+
+See `noisewise.parameters` for what a single parameter can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noisewise._check import real_array, shown
+from noisewise._types import FloatArray
+from noisewise.parameters import FORM, Choice, Float, Int, Parameter, parameter
+
+__all__ = ["Choice", "Float", "Int", "Objective", "Parameter", "Space", "parameter"]
+
+_NAME = re.compile(r"[^\s{}=\x00-\x1f\x7f]+")
+
+
+class Space:
+    """Parameters by name, in order.
+
+    >>> space = Space({"rate": "1e-4..1e-1:log", "units": Int(8, 256)})
+    >>> space.dimension, space.decode([0.0, 1.0])
+    (2, {'rate': 0.0001, 'units': 256})
+
+    Its points lie in the unit cube, so with ``train`` a function of a dictionary::
+
+        r = noisewise.minimize(space.objective(train), bounds=space.bounds, budget=200)
+        best = space.decode(r.x)
+    """
+
+    def __init__(self, parameters: Mapping[str, Parameter | str]) -> None:
+        if not isinstance(parameters, Mapping) or not parameters:
+            raise ValueError(
+                f"parameters must be a dictionary of at least one, got {shown(parameters)}"
+            )
+        self.parameters: dict[str, Parameter] = {}
+        for name, given in parameters.items():
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise ValueError(
+                    "a parameter's name must be a word without spaces, braces or '=', got "
+                    f"{shown(name)}"
+                )
+            self.parameters[name] = _parameter(name, given)
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> Space:
+        """The space of texts such as ``rate=1e-4..1e-1:log``."""
+        found: dict[str, str] = {}
+        for text in texts:
+            name, equals, rest = text.partition("=")
+            if not equals:
+                raise ValueError(f"a parameter must look like name={FORM}, got {text!r}")
+            if name in found:
+                raise ValueError(f"a parameter must be given once, got {name!r} twice")
+            found[name] = rest
+        return cls(found)
+
+    @property
+    def names(self) -> list[str]:
+        """The parameters' names."""
+        return list(self.parameters)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Each parameter as text; ``Space(space.texts)`` equals ``space``."""
+        return {name: p.text for name, p in self.parameters.items()}
+
+    @property
+    def coordinates(self) -> list[str]:
+        """A name for each coordinate: the parameter's, or name=value for those of a choice."""
+        return [
+            f"{name}={p.values[j]}" if isinstance(p, Choice) else name
+            for name, p in self.parameters.items()
+            for j in range(p.width)
+        ]
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return sum(p.width for p in self.parameters.values())
+
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The unit cube, as ``bounds`` of `noisewise.minimize`."""
+        return np.zeros(self.dimension), np.ones(self.dimension)
+
+    def decode(self, x: Any) -> dict[str, Any]:
+        """Values by name at the point ``x`` of the unit cube."""
+        u = real_array(x)
+        if u.shape != (self.dimension,) or np.isnan(u).any():
+            raise ValueError(f"x must be {self.dimension} numbers, got {shown(x)}")
+        values, start = {}, 0
+        for name, p in self.parameters.items():
+            values[name] = p.decode(u[start : start + p.width])
+            start += p.width
+        return values
+
+    def encode(self, values: Mapping[str, Any]) -> FloatArray:
+        """A point that is decoded to ``values``; parameters left out are in the middle."""
+        for name in values:
+            if name not in self.parameters:
+                raise ValueError(f"values must be of {', '.join(self.names)}, got {shown(name)}")
+        parts = []
+        for name, p in self.parameters.items():
+            try:
+                parts.append(p.encode(values[name]) if name in values else np.full(p.width, 0.5))
+            except ValueError as error:
+                raise ValueError(f"{name} {error}") from None
+        return np.concatenate(parts)
+
+    def objective(self, fun: Callable[[dict[str, Any]], Any]) -> Objective:
+        """``fun``, a function of values by name, as a function of points."""
+        return Objective(self, fun)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and list(self.parameters.items()) == list(
+            other.parameters.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Space({self.texts!r})"
+
+
+@dataclass(frozen=True)
+class Objective:
+    """``fun`` of values by name, as a function of points; goes to worker processes if ``fun``
+    does."""
+
+    space: Space
+    fun: Callable[[dict[str, Any]], Any]
+
+    def __call__(self, x: FloatArray) -> Any:
+        return self.fun(self.space.decode(x))
+
+
+def _parameter(name: str, given: Any) -> Parameter:
+    if isinstance(given, Parameter):
+        return given
+    if not isinstance(given, str):
+        raise ValueError(f"{name} must be a Float, an Int, a Choice or text, got {shown(given)}")
+    try:
+        return parameter(given)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None

@@ -1,0 +1,163 @@
+"""Named parameters and the unit cube."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import noisewise as nw
+from noisewise.space import Choice, Float, Int, Parameter, Space, parameter
+
+_FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
+_POSITIVE = st.floats(1e-12, 1e12)
+
+
+def _ends(kind: Any) -> Any:
+    return st.tuples(kind, kind).filter(lambda ends: ends[0] < ends[1])
+
+
+PARAMETERS = st.one_of(
+    _ends(_FINITE).map(lambda ends: Float(*ends)),
+    _ends(_POSITIVE).map(lambda ends: Float(*ends, log=True)),
+    _ends(st.integers(-1000, 1000)).map(lambda ends: Int(*ends)),
+    _ends(st.integers(1, 10**6)).map(lambda ends: Int(*ends, log=True)),
+    st.lists(st.sampled_from(["a", "b c", "d:e", "1..2 f"]), min_size=2, unique=True).map(
+        lambda words: Choice(tuple(words))
+    ),
+)
+
+
+@given(PARAMETERS, st.data())
+def test_text_and_values_survive_the_round_trip(p: Parameter, data: st.DataObject) -> None:
+    if not (isinstance(p, Choice) and ".." in p.text):
+        assert parameter(p.text) == p
+    u = np.array(data.draw(st.lists(st.floats(0, 1), min_size=p.width, max_size=p.width)))
+    value = p.decode(u)
+    again = p.decode(p.encode(value))
+    if isinstance(p, Float):
+        assert type(value) is float
+        assert p.low <= value <= p.high
+        near = abs(value) if p.log else max(abs(p.low), abs(p.high))
+        assert again == pytest.approx(value, rel=1e-9, abs=1e-12 * near)
+    else:
+        assert again == value
+        assert type(value) is (str if isinstance(p, Choice) else int)
+
+
+def test_scales() -> None:
+    space = Space.parse(["rate=1e-4..1e-1:log", "shift=-1..3", "units=1..4:int", "n=1..99:int:log"])
+    assert space.decode([0.0, 0.0, 0.0, 0.0]) == {"rate": 1e-4, "shift": -1.0, "units": 1, "n": 1}
+    assert space.decode([1.0, 1.0, 1.0, 1.0]) == {"rate": 0.1, "shift": 3.0, "units": 4, "n": 99}
+    middle = space.decode([0.5] * 4)
+    assert middle["rate"] == pytest.approx(math.sqrt(1e-5))
+    assert middle["shift"] == pytest.approx(1.0)
+    assert middle["n"] == round(math.sqrt(0.5 * 99.5))
+    assert space.decode([-1.0, 2.0, 9.0, 0.0]) == {"rate": 1e-4, "shift": 3.0, "units": 4, "n": 1}
+
+
+def test_every_whole_number_and_choice_has_its_share() -> None:
+    """Equal cells for whole numbers; a uniform point chooses each word equally often."""
+    cells = Counter(Int(3, 7).decode(np.array([u])) for u in np.linspace(0.0, 1.0, 5001))
+    assert set(cells) == {3, 4, 5, 6, 7}
+    assert max(cells.values()) - min(cells.values()) <= 2
+    u = np.random.default_rng(0).random((3000, 3))
+    words = Counter(map(Choice(("a", "b", "c")).decode, u))
+    assert min(words.values()) > 900
+    centre = u[u.argmax(axis=1) == 1].mean(axis=0)
+    assert Choice(("a", "b", "c")).encode("b") == pytest.approx(centre, abs=0.02)
+
+
+def test_choices_take_a_coordinate_each() -> None:
+    space = Space({"opt": "adam,sgd,rms", "x": Float(0, 1)})
+    assert space.dimension == 4
+    assert space.coordinates == ["opt=adam", "opt=sgd", "opt=rms", "x"]
+    assert space.decode([0.1, 0.7, 0.6, 0.25]) == {"opt": "sgd", "x": 0.25}
+    assert space.encode({"x": 0.5}).tolist() == [0.5, 0.5, 0.5, 0.5]
+    assert space.decode(space.encode({"opt": "rms"}))["opt"] == "rms"
+
+
+def test_equal_spaces() -> None:
+    space = Space.parse(["b=0..1", "a=1..9:int", "c=x,y"])
+    assert Space(space.texts) == space
+    assert Space.parse(["a=1..9:int", "b=0..1", "c=x,y"]) != space  # the order counts
+    assert pickle.loads(pickle.dumps(space)) == space
+    assert eval(repr(space), {"Space": Space}) == space
+
+
+def test_a_function_of_names_is_minimised() -> None:
+    space = Space.parse(["rate=1e-4..1e-1:log", "units=8..256:int"])
+    seen: list[dict[str, Any]] = []
+
+    def train(p: dict[str, Any]) -> float:
+        seen.append(p)
+        return math.log10(p["rate"] / 1e-2) ** 2 + (p["units"] / 64 - 1) ** 2
+
+    r = nw.minimize(space.objective(train), bounds=space.bounds, budget=200, rng=0)
+    best = space.decode(r.x)
+    assert best["rate"] == pytest.approx(1e-2, rel=0.1)
+    assert abs(best["units"] - 64) <= 2
+    assert len(seen) == 200
+    assert all(type(p["units"]) is int and 8 <= p["units"] <= 256 for p in seen)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lr", "must look like name="),
+        ("lr=", "must look like low..high"),
+        ("lr=5", "must look like low..high"),
+        ("lr=1..2:lin", "must look like low..high"),
+        ("lr=1..2:log:log", "must look like low..high"),
+        ("lr=a..2", "must be numbers, got 'a'"),
+        ("lr=2..1", "low < high, got 2.0..1.0"),
+        ("lr=1..inf", "finite numbers, got inf"),
+        ("lr=nan..1", "finite numbers, got nan"),
+        ("lr=-1e308..1e308", "finite ends"),
+        ("lr=0..1:log", "above zero"),
+        ("n=0..9:int:log", "above zero"),
+        ("n=1.5..9:int", "whole numbers, got '1.5'"),
+        ("n=9..9:int", "low < high"),
+        ("n=0..99999999999999999:int", "within ±2^53"),
+        ("=1..2", "a parameter's name"),
+        ("a b=1..2", "a parameter's name"),
+        ("{a}=1..2", "a parameter's name"),
+        ("c=x,x", "different words"),
+        ("c=x,,y", "different words"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=r"\.\.|.") as caught:
+        Space.parse([text])
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_wrong_arguments() -> None:
+    space = Space.parse(["a=0..1", "n=1..9:int", "c=x,y"])
+    with pytest.raises(ValueError, match="'a' twice"):
+        Space.parse(["a=0..1", "a=0..2"])
+    with pytest.raises(ValueError, match="at least one"):
+        Space({})
+    with pytest.raises(ValueError, match="a must be a Float"):
+        Space({"a": 3})  # type: ignore[dict-item]
+    with pytest.raises(ValueError, match="x must be 4 numbers"):
+        space.decode([0.5])
+    with pytest.raises(ValueError, match="x must be 4 numbers"):
+        space.decode([math.nan] * 4)
+    with pytest.raises(ValueError, match="values must be of a, n, c, got 'b'"):
+        space.encode({"b": 1})
+    with pytest.raises(ValueError, match=r"^a must be a number in 0.0..1.0, got 2"):
+        space.encode({"a": 2})
+    with pytest.raises(ValueError, match=r"^n must be a whole number in 1..9, got 2.5"):
+        space.encode({"n": 2.5})
+    with pytest.raises(ValueError, match=r"^c must be one of x,y, got 'z'"):
+        space.encode({"c": "z"})
+    with pytest.raises(ValueError, match="finite numbers, got True"):
+        Float(False, True)
