@@ -18,6 +18,9 @@ from noisewise.selection.blended import Blended
 
 #: Budgets below this many evaluations can afford one second look to begin with, not two.
 _SMALL = 400
+#: Evaluations per dimension from which a full covariance pays, and the largest dimension in
+#: which it costs little time.
+_FULL_FROM, _FULL_UP_TO = 100, 200
 
 
 @data
@@ -67,4 +70,6 @@ def _largest(setup: Setup) -> float:
 
 
 def _worth_full(setup: Setup) -> bool:
-    return setup.budget >= 1000 * setup.dimension**2
+    """Whether the budget is long enough to learn a full covariance. Under noise its caution is
+    worth more than the speed of the diagonal model; see docs/findings/auto.md."""
+    return setup.dimension <= _FULL_UP_TO and setup.budget >= _FULL_FROM * setup.dimension
