@@ -159,5 +159,5 @@ def test_other_wrong_arguments() -> None:
         space.encode({"n": 2.5})
     with pytest.raises(ValueError, match=r"^c must be one of x,y, got 'z'"):
         space.encode({"c": "z"})
-    with pytest.raises(ValueError, match="finite numbers, got True"):
-        Float(False, True)
+    with pytest.raises(ValueError, match="finite numbers, got False"):
+        Float(False, 1.0)
