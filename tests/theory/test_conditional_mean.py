@@ -129,9 +129,7 @@ def test_jensen_gap_is_at_least_that_where_curvature_is_at_least_one(
     assert gap >= 0.5 * float(((steps - mean) ** 2).sum(axis=1).mean())
 
 
-@pytest.mark.parametrize(
-    ("rates", "drift"), [("per-generation", (-3, 3)), ("fixed", (-90, -9))]
-)
+@pytest.mark.parametrize(("rates", "drift"), [("per-generation", (-3, 3)), ("fixed", (-90, -9))])
 def test_rates_must_follow_the_expected_weights(rates: str, drift: tuple[float, float]) -> None:
     """Without any signal the step size should not move; with mu_eff of the profile it collapses,
     because expected weights make shorter steps than the profile's mu_eff promises."""

@@ -129,7 +129,7 @@ def _found_scale(target: str, profile: Profile, k_max: int) -> tuple[float, floa
     while not opt.done:
         trials = opt.ask()
         opt.tell([t.id for t in trials], noise.normal(size=len(trials)))
-        scales.append(opt.data[1].selection.scale[0])
+        scales.append(opt.data[1].selection.scale[0] * np.sqrt(np.pi / 2.0))
     return float(np.median(scales[20:])), float(np.nanmean(opt.result().history["misranking"]))
 
 

@@ -46,7 +46,7 @@ def archive(
 ) -> FloatArray:
     """Prediction from earlier points, shrunk towards the observation.
 
-    ``noise`` is the scale of the noise at each candidate. With prediction p, the deviation y - p
+    ``noise`` is the standard deviation of the noise at each candidate. With prediction p, the deviation y - p
     is model error plus noise; the share of model error in its variance is kept. An error that
     all candidates share does not matter to their ranks.
     """

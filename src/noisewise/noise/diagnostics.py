@@ -71,21 +71,24 @@ CHECKS: dict[str, tuple[float, str, str]] = {
     ),
 }
 #: Memory of the running averages, in generations.
-_RECALL = 20.0
+_RECALL = 20
+#: Larger ratios of residuals to what was predicted for them count as this.
+_FAR_OFF = 10.0
 
 
 @data
 @dataclass(slots=True)
 class Diagnostics:
-    """Running statistics and a table of the checks, one row per computed generation."""
+    """Running averages and a table of the checks, one row per computed generation."""
 
     correlation: float = math.nan
     #: Mean change between two evaluations, in units of its size.
     regression: float = 0.0
     centre: float = math.nan
-    #: Mean size of held-out residuals, and of the scales predicted for them.
-    residual: float = math.nan
-    predicted: float = math.nan
+    #: Size of held-out residuals over what was predicted for them.
+    ratio: float = math.nan
+    #: Generations with repeated evaluations.
+    seen: int = 0
     table: History = field(
         default_factory=lambda: History(("generation", *CHECKS), np.empty((0, 1 + len(CHECKS))), 0)
     )
@@ -93,6 +96,7 @@ class Diagnostics:
     def observe(self, samples: Samples, eps: FloatArray, expected: FloatArray) -> None:
         """Take note of a generation with repeated evaluations; ``expected`` is the scale that
         was predicted for each residual before it was seen."""
+        self.seen += 1
         pair = samples.values[:, :2]
         pair = pair[np.isfinite(pair).all(axis=1)]
         change = pair[:, 1] - pair[:, 0]
@@ -101,24 +105,26 @@ class Diagnostics:
             # Candidates looked at again because of their rank regress towards the others. That
             # is the same in every generation, while shared noise comes and goes.
             shared = _intra_class(change - self.regression * size)
-            self.correlation = _average(self.correlation, shared)
-            self.regression = _average(self.regression, float(change.mean()) / size)
+            self.correlation = self._average(self.correlation, shared)
+            self.regression += (float(change.mean()) / size - self.regression) / _RECALL
         first = samples.first[np.isfinite(samples.first)]
         spread = float(np.abs(first - np.median(first)).mean())
         if len(change) and spread > 0.0:
             # Two Gaussian values differ by sqrt(2) times as much as one from the median.
-            self.centre = _average(
-                self.centre, float(np.abs(change).mean()) / (math.sqrt(2.0) * spread)
-            )
-        predicted = float(expected.mean())
-        if predicted > 1e-300:  # there was a prediction
-            self.residual = _average(self.residual, float(np.abs(eps).mean()))
-            self.predicted = _average(self.predicted, predicted)
+            apart = math.sqrt(2.0) * spread
+            self.centre = self._average(self.centre, float(np.abs(change).mean()) / apart)
+        if expected.min() > 1e-300:  # there was a prediction
+            off = np.minimum(np.abs(eps), _FAR_OFF * expected) / expected
+            self.ratio = self._average(self.ratio, float(off.mean()))
 
     @property
     def scale(self) -> float:
         """|log| of the ratio of held-out residuals to what was predicted for them."""
-        return abs(math.log(self.residual / self.predicted)) if self.residual > 0.0 else math.nan
+        return abs(math.log(self.ratio)) if self.ratio > 0.0 else math.nan
+
+    def _average(self, old: float, new: float) -> float:
+        """Running mean in which the first generations count equally."""
+        return new if math.isnan(old) else old + (new - old) / min(self.seen, _RECALL)
 
     def compute(self, generation: int, pool: Pool, clip: float, gaps: FloatArray) -> None:
         """Add a row; ``gaps`` are distances between pairs of candidates in typical residuals."""
@@ -184,7 +190,3 @@ def _intra_class(change: FloatArray) -> float:
     if square == 0.0:
         return 0.0
     return (float(change.sum()) ** 2 - square) / ((k - 1) * square)
-
-
-def _average(old: float, new: float) -> float:
-    return new if math.isnan(old) else old + (new - old) / _RECALL

@@ -93,7 +93,8 @@ class NoiseModel:
         elif memory.archive is not None and memory.archive.size >= 2 * len(y):
             X, past = memory.archive.points()
             Z = gen.standardise(gen.X[good])
-            c[good] = centres.archive(Z, y[good], gen.standardise(X), past, s[good])
+            noise = s[good] * np.sqrt(np.mean(memory.pool.z**2)) if memory.pool.size else s[good]
+            c[good] = centres.archive(Z, y[good], gen.standardise(X), past, noise)
         return c, self._scale(gen, memory, np.where(good, c, 0.0))
 
     def rankings(self, gen: Generation, memory: NoiseMemory, b: int) -> IntArray:

@@ -20,16 +20,19 @@ MODELS = ("constant", "linear", "variance", "spread")
 
 
 def fit(model: str, x: FloatArray, eps: FloatArray) -> tuple[float, float]:
-    """The two coefficients, by least squares with both kept non-negative."""
+    """The two coefficients, by least squares with both kept non-negative.
+
+    All but "variance" fit E|eps|, which heavy tails disturb less than the variance; it is
+    sqrt(2/pi) of the standard deviation for Gaussian noise, and the pool takes up the rest.
+    """
+    size = np.abs(eps)
     if model == "constant":
-        return float(np.sqrt(np.mean(eps * eps))), 0.0
+        return float(size.mean()), 0.0
     if model == "spread":
-        seen = x > 1e-100 * np.abs(eps)  # a generation of equal values says nothing
-        ratio = eps[seen] / x[seen]
-        return 0.0, float(np.sqrt(np.mean(ratio * ratio))) if len(ratio) else 0.0
+        seen = x > 1e-100 * size  # a generation of equal values says nothing
+        return 0.0, float((size[seen] / x[seen]).mean()) if seen.any() else 0.0
     if model == "linear":
-        # E|eps| = s sqrt(2/pi) for Gaussian noise; the pool's shape takes up the rest.
-        return _line(np.abs(x), np.abs(eps))
+        return _line(np.abs(x), size)
     return _line(x * x, eps * eps)
 
 
