@@ -43,11 +43,14 @@ class Saved:
     tells: list[tuple[int, float, float | None]]
     #: Whether the method is in the file, too.
     whole: bool
+    #: What the user keeps with the run.
+    extra: dict[str, Any]
 
 
-def write(path: str | os.PathLike[str], method: Any, run: Any) -> None:
+def write(path: str | os.PathLike[str], method: Any, run: Any, extra: Any = None) -> None:
     """Replace ``path`` by a file with this state, or leave it as it was."""
-    body = json.dumps({"method": _encode_method(method), "run": _data.encode(run)})
+    content = {"method": _encode_method(method), "run": _data.encode(run)}
+    body = json.dumps(content | {"extra": _data.encode(extra or {})})
     head = json.dumps({_MAGIC: FORMAT, "bytes": len(body), "crc": zlib.crc32(body.encode())})
     with _named_errors(path):
         _replace(Path(path), f"{head}\n{body}\n".encode())
@@ -63,9 +66,10 @@ def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
         content = json.loads(body)
         kept = _data.decode(content["method"])
         run = _data.decode(content["run"])
+        extra = _data.decode(content["extra"])
     except (_data.DataError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
-    if type(run).__name__ != "Run":
+    if type(run).__name__ != "Run" or not isinstance(extra, dict):
         raise CheckpointError(f"checkpoint {path} is damaged: it holds no run")
     if kept is not None and method is not None and kept != method:
         raise CheckpointError(
@@ -77,7 +81,7 @@ def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
             f"checkpoint {path} was made by a method that holds a function: give it again as method"
         )
     tells = list(_tells(path, lines[2:]))
-    return Saved(method if kept is None else kept, run, tells, whole=kept is not None)
+    return Saved(method if kept is None else kept, run, tells, kept is not None, extra)
 
 
 def _body(path: Any, lines: list[bytes]) -> bytes:
@@ -154,9 +158,9 @@ class Journal:
     _synced: float = field(default=-math.inf, init=False)
     _sync_cost: float = field(default=0.0, init=False)
 
-    def open(self, method: Any, run: Any) -> None:
+    def open(self, method: Any, run: Any, extra: Any = None) -> None:
         """Write the present state; values are appended from now on."""
-        write(self.path, method, run)
+        write(self.path, method, run, extra)
         with _named_errors(self.path):
             if self._file is not None:
                 self._file.close()
@@ -176,10 +180,10 @@ class Journal:
                 self._synced = time.monotonic()
                 self._sync_cost = self._synced - now
 
-    def refresh(self, method: Any, run: Any) -> None:
+    def refresh(self, method: Any, run: Any, extra: Any = None) -> None:
         """Replace the file by a fresh one if that is due."""
         if time.monotonic() - self._fresh > _FRESHEN:
-            self.open(method, run)
+            self.open(method, run, extra)
 
     def lock(self) -> None:
         """Claim the path for this process."""

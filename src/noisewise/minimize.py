@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ def minimize(
     confirm: int = 0,
     callback: Callable[[Result], Any] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    extra: Mapping[str, Any] | None = None,
     progress: bool = False,
 ) -> Result:
     """Minimise a function that can only be measured with noise.
@@ -73,6 +74,8 @@ def minimize(
         ends the run.
     checkpoint
         A file that keeps the run: call again with the same path to go on after an interruption.
+    extra
+        Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
     progress
         Show a progress bar on stderr.
 
@@ -99,6 +102,7 @@ def minimize(
             rng=rng,
             confirm=confirm,
             workers=evaluator.workers,
+            extra=extra,
         )
         journal = None if path is None else Journal(path)
         try:
@@ -144,7 +148,7 @@ def _loop(
                 generation = opt.generation
                 progress.update()
                 if journal is not None:
-                    journal.refresh(*opt.data)
+                    journal.refresh(*opt.data, opt.extra)
                 if callback is not None and _wants_to_stop(callback, opt.result()):
                     opt.stop()
     except KeyboardInterrupt:
@@ -153,7 +157,7 @@ def _loop(
         progress.finish()
     # Only here: after an exception the state may be half an update, but the journal is whole.
     if journal is not None:
-        journal.open(*opt.data)
+        journal.open(*opt.data, opt.extra)
     return opt.result()
 
 
@@ -197,7 +201,7 @@ def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
                     f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
                     f"{shown(new[what])}: give the same arguments or another path"
                 )
-    journal.open(*opt.data)
+    journal.open(*opt.data, opt.extra)
     return opt
 
 
@@ -209,4 +213,5 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "dimension": opt.dimension,
         "confirm": opt.budget - run.setup.budget,
         "bounds": (run.box.low.tolist(), run.box.high.tolist()),
+        "extra": opt.extra,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, overload
 
@@ -49,6 +49,7 @@ class Optimizer:
         rng: Any = None,
         confirm: int = 0,
         workers: int = 1,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
         budget = integer("budget", budget, least=1)
         confirm = integer("confirm", confirm, least=0)
@@ -58,6 +59,7 @@ class Optimizer:
         setup = Setup(len(start.mean), budget - confirm, integer("workers", workers, least=1))
         ledger = Ledger(budget, reserve=confirm)
         self._engine = Engine.begin(resolve(method), setup, ledger, start, problem.generators(rng))
+        self._extra = problem.plain(extra)
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """All evaluations that can be done now, at most ``n``; empty while results are awaited."""
@@ -173,6 +175,18 @@ class Optimizer:
         """The method that runs."""
         return self._engine.method
 
+    @property
+    def extra(self) -> dict[str, Any]:
+        """What is kept with the run."""
+        return self._extra
+
+    @property
+    def deviations(self) -> FloatArray:
+        """Standard deviation of the search distribution along each coordinate."""
+        run = self._engine.run
+        shape = self._engine.strategy.covariance.deviations(run.state.covariance)
+        return np.asarray(run.state.sigma * shape * run.box.scale)
+
     def stop(self) -> None:
         """End the run now; what was learnt stays."""
         if not self.done:
@@ -255,7 +269,7 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, atomically. `load` goes on from here, bit for bit."""
-        checkpoint.write(path, *self.data)
+        checkpoint.write(path, *self.data, self.extra)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], method: Method | None = None) -> Optimizer:
@@ -269,7 +283,7 @@ class Optimizer:
             integrity.check(saved.run)
             if saved.whole:  # a function of the user's is not called for this
                 integrity.rehearse(saved.method, saved.run)
-            opt._engine = Engine(saved.method, saved.run)
+            opt._engine, opt._extra = Engine(saved.method, saved.run), saved.extra
             for id, value, se in saved.tells:
                 if id not in saved.run.pending:
                     opt.ask()

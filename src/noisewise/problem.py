@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from noisewise import _data
 from noisewise._check import positive_real, real_array, shown
 from noisewise._types import FloatArray
 from noisewise.core.box import Box
@@ -79,6 +81,17 @@ def generators(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:
         )
     search, bootstrap = (np.random.Generator(np.random.PCG64(s)) for s in sequence.spawn(2))
     return search, bootstrap
+
+
+def plain(extra: Any) -> dict[str, Any]:
+    """A copy of ``extra``, if it can be saved."""
+    if extra is not None and not isinstance(extra, Mapping):
+        raise ValueError(f"extra must be a dictionary or None, got {shown(extra)}")
+    try:
+        copy: dict[str, Any] = _data.decode(_data.encode(dict(extra or {})))
+    except _data.DataError as error:
+        raise ValueError(f"extra must be plain data, got {shown(extra)}: {error}") from None
+    return copy
 
 
 def _seeds(rng: np.random.Generator) -> list[np.random.SeedSequence]:

@@ -1,0 +1,69 @@
+"""What users keep with a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+import support
+from noisewise.methods import CMAES
+
+
+def test_it_is_kept_in_the_checkpoint_from_the_first_write(tmp_path: Path) -> None:
+    extra = {"names": ["a", "b"], "unit": None, "nested": {"x": 1.5}}
+    path = tmp_path / "run"
+    opt = support.start(CMAES(), d=2, extra=extra)
+    extra["names"] = []  # a copy was taken
+    opt.save(path)
+    assert nw.Optimizer.load(path).extra == {
+        "names": ["a", "b"],
+        "unit": None,
+        "nested": {"x": 1.5},
+    }
+
+
+def run(path: Path, extra: Any, stop_after: int | None = None) -> nw.Result:
+    def callback(result: nw.Result) -> None:
+        if stop_after is not None and result.nit == stop_after:
+            raise KeyboardInterrupt
+
+    return nw.minimize(
+        support.bumpy,
+        [1.0] * 3,
+        sigma0=1.0,
+        budget=60,
+        rng=0,
+        checkpoint=path,
+        extra=extra,
+        callback=callback,
+    )
+
+
+def test_a_resumed_run_must_bring_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    assert run(path, {"a": 1}, stop_after=2).nit == 2
+    assert nw.Optimizer.load(path).extra == {"a": 1}
+    with pytest.raises(nw.CheckpointError, match=r"a run with extra \{'a': 1\}, not \{'a': 2\}"):
+        run(path, {"a": 2})
+    assert run(path, {"a": 1}).nfev == 60
+    assert nw.Optimizer.load(path).extra == {"a": 1}
+
+
+def test_what_cannot_be_kept() -> None:
+    with pytest.raises(ValueError, match="extra must be a dictionary or None, got 3"):
+        support.start(CMAES(), extra=3)
+    with pytest.raises(ValueError, match="extra must be plain data, got .*function"):
+        support.start(CMAES(), extra={"f": support.noisy})
+
+
+def test_deviations_are_those_of_the_samples() -> None:
+    opt = nw.Optimizer(
+        budget=10**4, bounds=[(0, 30), (0, 3)], sigma0=0.1, rng=0, method=CMAES(population=4000)
+    )
+    np.testing.assert_allclose(opt.deviations, [1.0, 0.1])
+    X = np.array([trial.x for trial in opt.ask()])
+    np.testing.assert_allclose(X.std(axis=0), opt.deviations, rtol=0.05)
