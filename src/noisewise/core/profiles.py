@@ -98,3 +98,19 @@ def _uniform(n: int) -> FloatArray:
     w[:mu] = 1.0 / mu
     w.setflags(write=False)
     return w
+
+
+def by_name(profile: object) -> Profile:
+    """A profile from its name, or the profile itself."""
+    if isinstance(profile, Profile):
+        return profile
+    known: dict[str, Profile] = {
+        "log": Log(),
+        "active": Log(active=True),
+        "uniform": Uniform(),
+        "power-lift": PowerLift(),
+    }
+    if not isinstance(profile, str) or profile not in known:
+        names = ", ".join(repr(name) for name in known)
+        raise ValueError(f"profile must be one of {names} or a Profile, got {profile!r}")
+    return known[profile]

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from noisewise._check import integer, one_of, positive_real
 from noisewise.core.covariance import Covariance, Diagonal, Full
-from noisewise.core.profiles import Log, Profile
+from noisewise.core.profiles import Log, Profile, by_name
 from noisewise.core.strategy import Strategy
 from noisewise.generation import Controls, Parts, Setup
 
@@ -25,7 +25,8 @@ class Method(ABC):
     c_mean
         Learning rate of the mean, in (0, 1].
     profile
-        Rank -> weight map: `Log`, `Uniform` or `PowerLift`.
+        Rank -> weight map: `Log`, `Uniform` or `PowerLift`, or a name: ``"log"``, ``"active"``
+        (log weights with a negative half), ``"uniform"``, ``"power-lift"``.
     rates
         ``"per-generation"``: mu_eff and the learning rates follow from the weights of each
         update; ``"fixed"``: from the profile at the initial population, once.
@@ -47,11 +48,7 @@ class Method(ABC):
         positive_real("c_mean", self.c_mean, most=1.0)
         if self.population is not None:
             integer("population", self.population, least=2)
-        if not isinstance(self.profile, Profile):
-            raise ValueError(
-                f"profile must be a Profile such as Log(), Uniform() or PowerLift(), "
-                f"got {self.profile!r}"
-            )
+        object.__setattr__(self, "profile", by_name(self.profile))
 
     @abstractmethod
     def parts(self, setup: Setup) -> Parts:
