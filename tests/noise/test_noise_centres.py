@@ -18,42 +18,41 @@ from noisewise.noise.samples import Samples
 
 @given(k=st.integers(2, 20), n=st.integers(1, 30), i=st.integers(0, 19), seed=st.integers(0, 99))
 def test_ridge_never_uses_a_candidates_own_value(k: int, n: int, i: int, seed: int) -> None:
-    """Cross-fitting: whatever y_i is, its centre stays; others may move."""
+    """Cross-fitting: whatever y_i is, its centre stays where it is relative to the level that
+    all candidates share and that ranks do not see; others move."""
     i %= k
     rng = np.random.default_rng(seed)
     Z, y = rng.normal(size=(k, n)), rng.normal(size=k)
-    before = centres.ridge(Z, y)
+    before = centres.ridge(Z, y) - y.mean()
     y[i] += 100.0
-    after = centres.ridge(Z, y)
-    assert after[i] == before[i]
-    assert not np.array_equal(before, after)
+    after = centres.ridge(Z, y) - y.mean()
+    assert after[i] == pytest.approx(before[i], abs=1e-9)
+    if k > 3:  # a fold of one has no slope
+        assert np.abs(after - before).max() > 1e-6
 
 
 def test_ridge_predicts_where_there_is_enough_to_learn_from() -> None:
-    """With more candidates than dimensions its ranks follow the truth, with fewer hardly."""
+    """With many more candidates than dimensions its ranks follow the truth; with fewer, much less
+    than the observed values do."""
     rng = np.random.default_rng(0)
 
     def skill(k: int, n: int) -> float:
         found = []
-        for _ in range(60):
+        for _ in range(200):
             Z = rng.normal(size=(k, n))
             f = Z.sum(axis=1) / np.sqrt(n)
             found.append(spearmanr(centres.ridge(Z, f + rng.normal(size=k)), f)[0])
         return float(np.mean(found))
 
     assert skill(200, 5) > 0.9
-    assert skill(15, 40) < 0.2
+    assert 0.15 < skill(15, 40) < 0.4  # the observed values have 0.65
 
 
-def test_fold_means_work_against_the_ridge() -> None:
-    """Where nothing can be predicted, a fold's centres are the other fold's mean: the fold that
-    looked worse is believed to be better, so centres anticorrelate with the values."""
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(400):
-        y = rng.normal(size=14)
-        found.append(np.corrcoef(centres.ridge(np.zeros((14, 3)), y), y)[0, 1])
-    assert -0.4 < np.mean(found) < -0.15
+def test_ridge_does_not_select_against_what_it_sees() -> None:
+    """Where nothing can be predicted all centres are equal. Folds with levels of their own would
+    make the fold that looked worse the better one."""
+    y = np.random.default_rng(0).normal(size=14)
+    np.testing.assert_allclose(centres.ridge(np.zeros((14, 3)), y), y.mean())
 
 
 def _truth(X: FloatArray) -> FloatArray:

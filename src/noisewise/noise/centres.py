@@ -7,7 +7,8 @@
 | c | centre | (k,) |
 
 - ``observed``: c = y. Unbiased, but as noisy as one evaluation.
-- ``ridge``: two-fold cross-fitted ridge regression on this generation: c_i never uses y_i.
+- ``ridge``: two-fold cross-fitted ridge regression on this generation: apart from a level that
+  all candidates share, c_i never uses y_i.
 - ``archive``: ridge regression with linear and squared features on the newest points of all
   generations, in current coordinates; c is the prediction plus as much of the candidate's own
   deviation from it as is likely to be signal.
@@ -25,19 +26,22 @@ CENTRES = ("observed", "ridge", "archive")
 
 def ridge(Z: FloatArray, y: FloatArray) -> FloatArray:
     """Two-fold cross-fitted ridge regression. The penalty n is that of coefficients which
-    together explain as much as the noise does."""
+    together explain as much as the noise does.
+
+    The level is common to both folds. With a level of its own, each fold would be believed to
+    be as good as the other one looked, which is the opposite of selection.
+    """
     k, n = Z.shape
-    c = np.empty(k)
+    c = np.full(k, y.mean())
     for held_out in (np.arange(0, k, 2), np.arange(1, k, 2)):
         used = np.setdiff1d(np.arange(k), held_out)
         if len(used) == 0:
-            c[held_out] = y.mean()
             continue
-        A, mean = Z[used], y[used].mean()
+        A = Z[used]
         gram = A @ A.T  # the dual form: k is smaller than n
         gram[np.diag_indices_from(gram)] += n
-        dual = np.linalg.solve(gram, y[used] - mean)
-        c[held_out] = mean + (Z[held_out] @ A.T) @ dual
+        dual = np.linalg.solve(gram, y[used] - y[used].mean())
+        c[held_out] += (Z[held_out] @ A.T) @ dual
     return c
 
 

@@ -1,0 +1,101 @@
+"""`nw.probe`: how noisy is my objective where I am about to search?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise._types import FloatArray
+
+
+def _probe(noise: float, **options: Any) -> Any:
+    rng = np.random.default_rng(0)
+    given: dict[str, Any] = {"x0": np.full(10, 3.0), "sigma0": 1.0, "rng": 0} | options
+    return nw.probe(lambda x: float(x @ x) + noise * rng.normal(), **given)
+
+
+@pytest.mark.parametrize(
+    ("noise", "low", "high", "word"),
+    [
+        (0.0, 0.0, 0.0, "deterministic"),
+        (1.0, 1e-9, 0.12, "hardly matters"),
+        (10.0, 0.12, 0.22, "matters. Use"),
+        (1e6, 0.25, 0.42, "dominates"),
+    ],
+)
+def test_levels_of_noise(noise: float, low: float, high: float, word: str) -> None:
+    """P rises with the noise, and the advice with P."""
+    report = _probe(noise, n=60)
+    assert low <= report.P <= high
+    assert word in report.advice
+    assert f"{report.P:.0%}" in report.advice
+
+
+def test_numbers_agree_with_each_other() -> None:
+    """P, Kendall's fraction and elite disagreement lie within the bounds that tie them."""
+    report = _probe(15.0, n=20)
+    assert 20 / 19 * report.P <= report.kendall <= 40 / 19 * report.P
+    assert report.top_mu <= np.sqrt(2.0 * report.P)
+    assert report.nfev == 40
+
+
+def test_default_number_of_points() -> None:
+    """The default population, twice."""
+    assert _probe(1.0).nfev == 2 * (4 + int(3 * np.log(10)))
+
+
+def test_counts_what_it_calls() -> None:
+    calls: list[FloatArray] = []
+
+    def fun(x: FloatArray) -> float:
+        calls.append(x)
+        return 0.0
+
+    report = nw.probe(fun, bounds=[(0, 1)] * 3, n=5, rng=0)
+    assert report.nfev == len(calls) == 10
+    assert all((x >= 0.0).all() and (x <= 1.0).all() for x in calls)
+    assert report.P == 0.0
+
+
+def test_failures_rank_last_and_do_not_raise() -> None:
+    """A point that always fails is at the end of both rankings."""
+    x0 = np.zeros(4)
+    report = nw.probe(lambda x: np.nan if x[0] > 0.0 else float(x @ x), x0, sigma0=1.0, n=12, rng=0)
+    assert report.P == 0.0
+
+
+def test_same_rng_same_points() -> None:
+    """A seed fixes the points; the noise is the user's."""
+    assert _probe(15.0) == _probe(15.0)
+
+
+def test_the_objective_may_keep_or_change_its_argument() -> None:
+    """Every call gets its own array."""
+
+    def rude(x: FloatArray) -> float:
+        value = float(x @ x)
+        x[:] = 0.0
+        return value
+
+    assert nw.probe(rude, np.ones(4), sigma0=0.5, n=8, rng=0).P == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 1}, "n must be a whole number of at least 2, got 1"),
+        ({"sigma0": -1.0}, "sigma0 must be a positive finite number"),
+        ({"x0": None}, "x0 is required"),
+    ],
+)
+def test_bad_arguments(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _probe(0.0, **options)
+
+
+def test_bad_values() -> None:
+    with pytest.raises(TypeError, match="the objective must return one real number"):
+        nw.probe(lambda x: "high", np.ones(2), sigma0=1.0, rng=0)
