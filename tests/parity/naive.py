@@ -22,7 +22,15 @@ class Naive:
         self.p_sigma, self.p_c = [0.0] * self.n, [0.0] * self.n
         self.unfilled = 1.0
 
-    def update(self, X: Matrix, weights: Vector, c_mean: float) -> None:
+    def update(
+        self,
+        X: Matrix,
+        weights: Vector,
+        c_mean: float,
+        mean_weights: Vector | None = None,
+        sampled: Matrix | None = None,
+    ) -> None:
+        """With ``sampled`` (the candidates before repair) centred, see `Strategy.update`."""
         n, k = self.n, len(X)
         Y = [[(X[i][a] - self.mean[a]) / self.sigma for a in range(n)] for i in range(k)]
         # Rounded to ten digits, so that rates do not depend on the order of the weights.
@@ -30,7 +38,17 @@ class Naive:
         c_1, c_mu, c_c, c_sigma, d_sigma = rates(n, mu_eff, self.diagonal)
 
         y_w = [sum(weights[i] * Y[i][a] for i in range(k) if weights[i] > 0.0) for a in range(n)]
-        mean = [self.mean[a] + c_mean * self.sigma * y_w[a] for a in range(n)]
+        y_m, y_c, R = y_w, y_w, None
+        if sampled is not None:
+            R = [[(sampled[i][a] - self.mean[a]) / self.sigma for a in range(n)] for i in range(k)]
+            drawn = [sum(R[i][a] for i in range(k)) / k for a in range(n)]
+            y_m = y_c = [y_w[a] - drawn[a] for a in range(n)]
+            if mean_weights is not None:
+                y_m = [
+                    sum((mean_weights[i] + 1.0 / k) * Y[i][a] for i in range(k)) - drawn[a]
+                    for a in range(n)
+                ]
+        mean = [self.mean[a] + c_mean * self.sigma * y_m[a] for a in range(n)]
 
         root = inverse_root(self.C)
         white = [sum(root[a][b] * y_w[b] for b in range(n)) for a in range(n)]
@@ -44,8 +62,10 @@ class Naive:
         self.unfilled *= (1.0 - c_sigma) ** 2
         bound = (1.4 + 2.0 / (n + 1.0)) * chi_n
         moving = length / math.sqrt(1.0 - self.unfilled * (1.0 - c_sigma) ** 2) < bound
-        gain = math.sqrt(c_c * (2.0 - c_c) * mu_eff) if moving else 0.0
-        p_c = [(1.0 - c_c) * self.p_c[a] + gain * y_w[a] for a in range(n)]
+        # The variance of the centred step under no selection is 1/mu_eff - 1/k.
+        length = mu_eff if R is None else 1.0 / (1.0 / mu_eff - 1.0 / k)
+        gain = math.sqrt(c_c * (2.0 - c_c) * length) if moving else 0.0
+        p_c = [(1.0 - c_c) * self.p_c[a] + gain * y_c[a] for a in range(n)]
 
         w = self.scaled(weights, mu_eff, c_1, c_mu)
         keep = 1.0 - c_1 - c_mu * sum(w)
@@ -61,8 +81,32 @@ class Naive:
                 if a == b or not self.diagonal:
                     rank_mu = sum(w[i] * Y[i][a] * Y[i][b] for i in range(k))
                     C[a][b] = keep * self.C[a][b] + c_1 * p_c[a] * p_c[b] + c_mu * rank_mu
+                    if R is not None:
+                        drawn_square = sum(R[i][a] * R[i][b] for i in range(k)) / k
+                        C[a][b] += c_mu * (self.C[a][b] - drawn_square)
+        if R is not None:
+            C = self.floored(C)
         self.mean, self.sigma, self.C = mean, sigma, C
         self.p_sigma, self.p_c = p_sigma, p_c
+
+    def floored(self, C: Matrix) -> Matrix:
+        """No variance of a centred update shrinks below a fifth: of its own, if diagonal, else
+        of the smallest."""
+        n = self.n
+        if self.diagonal:
+            return [
+                [max(C[a][a], 0.2 * self.C[a][a]) if a == b else 0.0 for b in range(n)]
+                for a in range(n)
+            ]
+        least = 0.2 * min(eigen(self.C)[0])
+        values, V = eigen(C)
+        if min(values) >= least:
+            return C
+        values = [max(v, least) for v in values]
+        return [
+            [sum(V[a][e] * values[e] * V[b][e] for e in range(n)) for b in range(n)]
+            for a in range(n)
+        ]
 
     def scaled(self, weights: Vector, mu_eff: float, c_1: float, c_mu: float) -> Vector:
         """Negative weights scaled to the largest mass that keeps C positive definite."""
@@ -95,7 +139,17 @@ def rates(n: int, mu_eff: float, diagonal: bool) -> tuple[float, float, float, f
 
 
 def inverse_root(C: Matrix) -> Matrix:
-    """C^(-1/2) by Jacobi rotations."""
+    """C^(-1/2)."""
+    values, V = eigen(C)
+    n = len(C)
+    return [
+        [sum(V[i][e] * V[j][e] / math.sqrt(values[e]) for e in range(n)) for j in range(n)]
+        for i in range(n)
+    ]
+
+
+def eigen(C: Matrix) -> tuple[Vector, Matrix]:
+    """Eigenvalues and, as columns, eigenvectors by Jacobi rotations."""
     n = len(C)
     A = [list(row) for row in C]
     V = [[float(i == j) for j in range(n)] for i in range(n)]
@@ -104,10 +158,7 @@ def inverse_root(C: Matrix) -> Matrix:
             for q in range(p + 1, n):
                 if A[p][q] != 0.0:
                     _rotate(A, V, p, q)
-    return [
-        [sum(V[i][e] * V[j][e] / math.sqrt(A[e][e]) for e in range(n)) for j in range(n)]
-        for i in range(n)
-    ]
+    return [A[e][e] for e in range(n)], V
 
 
 def _rotate(A: Matrix, V: Matrix, p: int, q: int) -> None:

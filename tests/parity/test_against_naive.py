@@ -60,6 +60,43 @@ def test_update(n: int, diagonal: bool, profile: Profile, c_mean: float, soft: b
         assert_same(state, twin, diagonal)
 
 
+@pytest.mark.parametrize("lifted", [False, True])
+@pytest.mark.parametrize("repaired", [False, True])
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_centred_update(n: int, diagonal: bool, repaired: bool, lifted: bool) -> None:
+    """Measured against what was sampled; ``lifted``: with weights of the mean of their own."""
+    rng = np.random.default_rng(n)
+    model: Covariance = Diagonal() if diagonal else Full(laziness=0.0)
+    strategy = Strategy(n, model)
+    state, twin = strategy.start(np.zeros(n), 0.7), Naive([0.0] * n, 0.7, diagonal)
+    for _ in range(15):
+        k = int(rng.integers(5, 12))
+        raw = strategy.sample(state, k, rng)
+        X = np.clip(raw, -1.0, 1.5) if repaired else raw
+        weights = weights_of(Log(), k, True, rng)
+        mean_weights = rng.normal(size=k) / k
+        mean_weights -= mean_weights.mean()
+        state, _ = strategy.update(state, X, weights, 0.8, mean_weights if lifted else None, raw)
+        listed = mean_weights.tolist() if lifted else None
+        twin.update(X.tolist(), weights.tolist(), 0.8, listed, raw.tolist())
+        assert_same(state, twin, diagonal)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_centred_update_without_any_selection(diagonal: bool) -> None:
+    """Equal weights for all say nothing, so the mean stays; nothing is divided by zero."""
+    rng = np.random.default_rng(0)
+    model: Covariance = Diagonal() if diagonal else Full(laziness=0.0)
+    strategy = Strategy(3, model)
+    state = strategy.start(np.ones(3), 1.0)
+    for k in (2, 3, 7, 49):
+        X = strategy.sample(state, k, rng)
+        new, _ = strategy.update(state, X, np.full(k, 1.0 / k), sampled=X)
+        np.testing.assert_allclose(new.mean, state.mean, rtol=1e-12)
+        assert np.isfinite(new.covariance.D).all()
+
+
 def test_fixed_mu_eff_overrides_that_of_the_weights() -> None:
     rng = np.random.default_rng(0)
     strategy = Strategy(3, Full(), mu_eff=2.5)

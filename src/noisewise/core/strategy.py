@@ -129,8 +129,9 @@ class Strategy:
         p_c = (1.0 - c_c) * state.p_c
         if moving:
             # Centred weights have less variance; the path keeps its length under no selection.
-            shorter = 1.0 / math.sqrt(1.0 - mu_eff / len(X)) if R is not None else 1.0
-            p_c += (rates.g_c * shorter) * y_c
+            # Without any selection left there is no variance either, and nothing to lengthen.
+            left = max(1e-9, 1.0 - mu_eff / len(X)) if R is not None else 1.0
+            p_c += (rates.g_c / math.sqrt(left)) * y_c
         w, total = positive, 1.0
         if negative is not None:
             w = self._with_negative(state, positive, negative, mu_eff, rates, Y)
