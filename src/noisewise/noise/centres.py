@@ -50,9 +50,9 @@ def archive(
 ) -> FloatArray:
     """Prediction from earlier points, shrunk towards the observation.
 
-    ``noise`` is the standard deviation of the noise at each candidate. With prediction p, the deviation y - p
-    is model error plus noise; the share of model error in its variance is kept. An error that
-    all candidates share does not matter to their ranks.
+    ``noise`` is the standard deviation of the noise at each candidate. With prediction p, the
+    deviation y - p is model error plus noise; the share of model error in its variance is kept.
+    An error that all candidates share does not matter to their ranks.
     """
     p = _predict(past_Z, past_y, Z)
     p += float((y - p).mean())
