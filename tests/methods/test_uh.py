@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noisewise.core.profiles import Log
 from noisewise.methods import CMAES, UHCMAES
 from noisewise.noise.rank_change import rank_change
 
@@ -61,7 +62,7 @@ def test_pure_noise_is_more_than_tolerated_on_average() -> None:
 
 
 def test_without_noise_it_is_cma_es_apart_from_the_second_looks() -> None:
-    plain = noisy.run(CMAES(), budget=600)
+    plain = noisy.run(CMAES(profile=Log(active=True)), budget=600)
     ours = noisy.run(UHCMAES(), budget=900)
     n = min(plain.nit, ours.nit) - 3
     assert n > 50

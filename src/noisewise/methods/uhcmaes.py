@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from noisewise._check import fraction, integer, one_of, positive_real
 from noisewise._data import data
 from noisewise.adaptation.uncertainty import TREATMENTS, Treatment
+from noisewise.core.profiles import Log, Profile
 from noisewise.evaluation.uncertainty import Remeasure
 from noisewise.generation import Controls, Parts, Setup
 from noisewise.methods.base import Method
@@ -51,6 +52,7 @@ class UHCMAES(Method):
     alpha_t: float | None = None
     fraction: float = 0.1
     aggregate: str = "median"
+    profile: Profile = field(default_factory=lambda: Log(active=True))
 
     def __post_init__(self) -> None:
         super().__post_init__()
