@@ -5,7 +5,7 @@
 | k | candidates |
 | r | 0-based rank of a candidate by its first value |
 | r2 | rank its second value would have among the other candidates |
-| q | 3 k |r2 - r| / (k^2 - 1): 0 for equal values, 1 on average if ranks are pure noise |
+| q | 3 k |r2 - r| / (k^2 - 1): 0 for equal values, k/(k + 1) on average if ranks are pure noise |
 """
 
 from __future__ import annotations

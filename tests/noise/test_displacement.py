@@ -1,0 +1,53 @@
+"""Moves of re-evaluated candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from noisewise.noise.displacement import merged_order, moves, reevaluated, second_ranks
+from noisewise.noise.samples import Samples
+
+
+def sampled(first: list[float], again: dict[int, float]) -> Samples:
+    values = np.full((len(first), 2), np.nan)
+    values[:, 0] = first
+    for i, v in again.items():
+        values[i, 1] = v
+    return Samples(values)
+
+
+def test_a_value_that_repeats_does_not_move() -> None:
+    samples = sampled([3.0, 1.0, 2.0], {0: 3.0, 1: 1.0})
+    np.testing.assert_array_equal(moves(samples, reevaluated(samples)), [0.0, 0.0])
+
+
+def test_second_ranks_are_among_the_others() -> None:
+    samples = sampled([3.0, 1.0, 2.0, 4.0], {1: 3.5, 3: 0.0})
+    who = reevaluated(samples)
+    np.testing.assert_array_equal(who, [1, 3])
+    np.testing.assert_array_equal(second_ranks(samples, who), [2, 0])
+
+
+@pytest.mark.parametrize("k", [4, 10, 45])
+def test_pure_noise_moves_by_nearly_one_on_average(k: int) -> None:
+    """Of the k - 1 others a third lies between two independent values: q is k/(k + 1)."""
+    rng = np.random.default_rng(0)
+    seen = []
+    for _ in range(3000):
+        samples = Samples(rng.normal(size=(k, 2)))
+        seen.append(moves(samples, np.array([0]))[0])
+    assert np.mean(seen) == pytest.approx(k / (k + 1), abs=0.04)
+
+
+def test_failed_second_values_are_not_counted() -> None:
+    samples = sampled([3.0, 1.0, 2.0], {0: np.inf, 1: 5.0})
+    np.testing.assert_array_equal(reevaluated(samples), [1])
+
+
+def test_merged_order_takes_the_mean_of_both_ranks() -> None:
+    """The best candidate falls to the end on a second look: it ends up in the middle."""
+    samples = sampled([0.0, 1.0, 2.0, 3.0, 4.0], {0: 9.0})
+    order = merged_order(samples, reevaluated(samples))
+    assert list(order).index(0) in (1, 2)
+    assert sorted(order.tolist()) == [0, 1, 2, 3, 4]
