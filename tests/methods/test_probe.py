@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,3 +103,16 @@ def test_bad_arguments(options: dict[str, Any], message: str) -> None:
 def test_bad_values() -> None:
     with pytest.raises(TypeError, match="the objective must return one real number"):
         nw.probe(lambda x: "high", np.ones(2), sigma0=1.0, rng=0)
+
+
+def test_the_guide_does_what_it_prints() -> None:
+    """Every block of the guide runs, in order, and prints what stands below it."""
+    text = (Path(__file__).parents[2] / "docs/guides/is-my-objective-noisy.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == text.count("```python") >= 5
+    names: dict[str, Any] = {}
+    for code, expected in blocks:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(code, names)
+        assert said.getvalue() == expected
