@@ -82,7 +82,7 @@ def _run(tree: ast.AST) -> Iterator[ast.AST]:
 def own(module: str) -> set[str]:
     """Modules of the library that a module imports."""
     found = {name.removeprefix("noisewise.") for name in imports(module) if "noisewise." in name}
-    return found - {module}
+    return {name for name in found if name in MODULES} - {module}
 
 
 @pytest.mark.parametrize("module", list(MODULES))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures as cf
 import contextlib
 import math
+import multiprocessing as mp
 import os
 import signal
 import sys
@@ -19,7 +20,7 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.executors import processes, start
-from noisewise.executors.processes import Processes, WorkerDied, _check_picklable
+from noisewise.executors.processes import Processes, WorkerDied, _check_picklable, _work
 from noisewise.methods import CMAES, Method
 
 _GOOD: dict[str, Any] = {
@@ -347,6 +348,47 @@ def test_vectorized_error() -> None:
     assert not r.success
     r = nw.minimize(lambda X: [math.nan, *(X[1:, 0] ** 2)], **_GOOD, vectorized=True)
     assert r.n_failures == r.nit
+
+
+def test_a_worker_from_inside() -> None:
+    """What a worker process does, here, where it can be watched."""
+    ours, theirs = mp.Pipe()
+    before = signal.getsignal(signal.SIGINT)
+    answers: list[Any] = []
+
+    def drive() -> None:
+        for x in (1.0, 2.0, 3.0):
+            ours.send(x)
+            answers.append(ours.recv())
+        ours.close()
+
+    def fun(x: float, scale: float) -> Any:
+        if x == 2.0:
+            raise Stubborn(1, 2)
+        return threading.Lock() if x == 3.0 else scale * x
+
+    driver = threading.Thread(target=drive)
+    driver.start()
+    try:
+        _work(theirs, fun, (10.0,), [])
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # the driver decides
+    finally:
+        signal.signal(signal.SIGINT, before)
+        driver.join()
+    assert answers[0] == (10.0, None)
+    assert "Stubborn: 1 and 2" in str(answers[1][1])
+    assert "got a lock" in str(answers[2][1])
+
+
+def test_a_worker_ends_when_nobody_listens() -> None:
+    ours, theirs = mp.Pipe()
+    before = signal.getsignal(signal.SIGINT)
+    ours.send(1.0)
+    try:
+        _work(theirs, lambda x: ours.close(), (), [])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ours.closed
 
 
 def test_functions_are_checked_where_they_must_travel() -> None:

@@ -200,15 +200,15 @@ def test_a_lock_whose_file_goes_away_is_taken_again(
     assert len(calls) == 3
 
 
-_SCRIPT = """
-import json, sys, time
+_SCRIPT = r"""
+import json, os, sys, time
 import psutil
 import noisewise as nw
 from noisewise.methods import CMAES
 import support
 
 def fun(x):
-    print("call", flush=True)
+    os.write(1, b"call\n")  # in one piece
     time.sleep(0.02)
     return support.bumpy(x)
 
@@ -245,6 +245,7 @@ def test_ctrl_c_returns_what_is_there(tmp_path: Path, workers: int) -> None:
     assert told["left"] == 0
     assert "Traceback" not in err
     loaded = nw.Optimizer.load(tmp_path / "run")
-    assert loaded.spent == told["nfev"]
+    # A value may be in the file already when the interrupt comes before it is told.
+    assert loaded.spent - told["nfev"] in (0, 1)
     again = nw.minimize(support.bumpy, **_GOOD, checkpoint=tmp_path / "run")
     assert support.same_result(again, nw.minimize(support.bumpy, **_GOOD))
