@@ -97,9 +97,13 @@ class Samples:
         if self.values.shape[1] == 1:
             return self.first
         clean = np.where(self.observed, self.values, np.nan)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # a row without any success
-            out: FloatArray = np.nanmedian(clean, axis=1)
+        out: FloatArray
+        if clean.shape[1] == 2:  # many times faster than the general case
+            out = 0.5 * (np.fmin(clean[:, 0], clean[:, 1]) + np.fmax(clean[:, 0], clean[:, 1]))
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # a row without any success
+                out = np.nanmedian(clean, axis=1)
         out[np.isnan(out)] = np.inf
         return out
 
