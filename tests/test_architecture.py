@@ -49,6 +49,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 #: Edges that the table forbids, and why they are there.
 EXCEPTIONS = {
     ("selection.switch", "evaluation.probe"): "chooses between whole methods, plans included",
+    ("result", "report.card"): "a result shows itself in notebooks, and only when asked to",
+    ("result", "report.plot"): "a result draws itself, and only when asked to",
 }
 MAY_PRINT = ("cli", "report", "checkpoint")
 

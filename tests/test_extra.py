@@ -56,7 +56,7 @@ def test_a_resumed_run_must_bring_the_same(tmp_path: Path) -> None:
 def test_what_cannot_be_kept() -> None:
     with pytest.raises(ValueError, match="extra must be a dictionary or None, got 3"):
         support.start(CMAES(), extra=3)
-    with pytest.raises(ValueError, match="extra must be plain data, got .*function"):
+    with pytest.raises(ValueError, match=r"extra must be plain data, got .*function"):
         support.start(CMAES(), extra={"f": support.noisy})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from html import escape
 from numbers import Real
 from typing import Any, overload
 
@@ -261,6 +262,10 @@ class Optimizer:
             f"Optimizer(method={self.method.name!r}, spent={self.spent}, "
             f"remaining={self.remaining}, done={self.done})"
         )
+
+    def _repr_html_(self) -> str:
+        shown: str = self.result()._repr_html_()
+        return f"<p>{escape(repr(self))}</p>{shown}"
 
     @property
     def data(self) -> tuple[Method, Any]:

@@ -53,6 +53,18 @@ class Result(OptimizeResult):  # type: ignore[misc]
 
     __str__ = __repr__
 
+    def _repr_html_(self) -> str:
+        from noisewise.report.card import card
+
+        return card(self)
+
+    def plot(self) -> Any:
+        """Values, misranking, step size and population over the run: a 2 x 2 array of matplotlib
+        axes. Needs the extra ``plot``."""
+        from noisewise.report.plot import plot
+
+        return plot(self)
+
 
 def _array(x: Any) -> str:
     return np.array2string(np.asarray(x), precision=5, threshold=12, max_line_width=88)

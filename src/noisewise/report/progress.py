@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from noisewise.report.words import clock as _clock
+
 if TYPE_CHECKING:
     from noisewise.optimizer import Optimizer
 
@@ -58,11 +60,3 @@ class Progress:
             plain = text.replace("█", "#").replace("·", ".").replace("≈", "~")
             self._stream.write(plain)
         self._stream.flush()
-
-
-def _clock(seconds: float) -> str:
-    if not seconds < 360000:
-        return "--:--"
-    minutes, secs = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes:02}:{secs:02}"

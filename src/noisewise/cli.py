@@ -1,0 +1,273 @@
+"""``noisewise``: tune any program from the command line.
+
+Exit codes: 0 done; 1 the run ended without an answer; 2 the command was not understood or could
+not be carried out; 130 interrupted (129 and 143: hung up, terminated), with a file from which the
+same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import noisewise as nw
+from noisewise import methods
+from noisewise.command.job import Job
+from noisewise.command.reading import Reader
+from noisewise.command.template import Template
+from noisewise.command.tuning import Interrupted, Options, probe, tune
+from noisewise.parameters import FORM, Choice
+from noisewise.report import facts, text
+from noisewise.report.page import page
+from noisewise.report.words import sentence
+from noisewise.space import Space
+
+DONE, NO_ANSWER, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["bench"]:
+        return _bench(words[1:])
+    # What follows -- belongs to the program and is never looked at.
+    cut = words.index("--") if "--" in words else len(words)
+    args = _parser().parse_args(words[:cut])
+    args.program = words[cut + 1 :]
+    try:
+        code: int = args.function(args)
+        sys.stdout.flush()
+    except (ValueError, nw.CheckpointError, OSError) as error:
+        if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return DONE
+        print(f"noisewise: {error}", file=sys.stderr)
+        return WRONG
+    except Interrupted as interrupted:
+        print(f"noisewise: {interrupted}", file=sys.stderr)
+        return interrupted.code
+    except KeyboardInterrupt:
+        print("noisewise: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return code
+
+
+def _bench(words: list[str]) -> int:
+    try:
+        from noisewise_bench.cli import main as bench
+
+        return bench(words)
+    except ModuleNotFoundError as error:
+        print(
+            f"noisewise bench needs the extra 'bench' ({error.name} is missing): "
+            "pip install 'noisewise[bench]'",
+            file=sys.stderr,
+        )
+        return WRONG
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="noisewise",
+        description="Minimise what can only be measured with noise, under a fixed budget.",
+        epilog=" ".join((__doc__ or "").split("\n\n")[1].split()),
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"noisewise {nw.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    _tune_parser(commands)
+    _probe_parser(commands)
+    _show_parser(commands)
+    _report_parser(commands)
+    _methods_parser(commands)
+    commands.add_parser("bench", help="compare methods on noisy problems whose truth is known")
+    return parser
+
+
+def _command(commands: Any, name: str, help: str, function: Any, **more: Any) -> Any:
+    description = f"{help[0].upper()}{help[1:]}."
+    parser = commands.add_parser(
+        name, help=help, description=description, allow_abbrev=False, **more
+    )
+    parser.set_defaults(function=function)
+    return parser.add_argument
+
+
+def _program_options(add: Any) -> None:
+    add("--param", action="append", default=[], metavar="NAME=RANGE", help=f"{FORM}; repeatable")
+    add("--regex", metavar="PATTERN", help="the value is the last match (group 1 if there is one)")
+    add("--json", metavar="KEY", help="the value is this key of JSON on stdout, such as eval.loss")
+    add("--shell", action="store_true", help="give the command to the shell")
+    add("--timeout", type=float, metavar="SECONDS", help="end an evaluation after this time")
+    add("--retries", type=int, default=0, help="try a failed evaluation again (default: 0)")
+    add("--start", action="append", default=[], metavar="NAME=VALUE", help="where to begin")
+    add("--seed", type=int, help="of the search")
+    add("--log", metavar="FILE", help="append every evaluation to this file, as a line of JSON")
+    add("--quiet", action="store_true", help="no progress on stderr")
+    add("--format", choices=["text", "json"], default="text", help="of the answer on stdout")
+
+
+def _tune_parser(commands: Any) -> None:
+    add = _command(
+        commands,
+        "tune",
+        "tune a program's parameters; the value to minimise is the last number it prints",
+        _tune,
+        usage="noisewise tune --param NAME=RANGE ... --budget N [options] -- PROGRAM {NAME} ...",
+        epilog="The same command goes on after an interruption.",
+    )
+    _program_options(add)
+    add("--budget", type=int, required=True, help="how often the program may be evaluated")
+    add("--workers", type=int, default=1, help="evaluations at the same time (default: 1)")
+    add("--out", default="run.nw", metavar="FILE", help="the run's file (default: %(default)s)")
+    add("--method", default="auto", choices=_methods_to_tune(), help="(default: %(default)s)")
+    add("--confirm", type=int, default=0, help="evaluations kept to measure the answer itself")
+    add("--maximize", action="store_true", help="more is better")
+
+
+def _methods_to_tune() -> list[str]:
+    """All but the one that needs a function which no command line can give."""
+    return [name for name in methods.names() if name != "pem"]
+
+
+def _probe_parser(commands: Any) -> None:
+    add = _command(
+        commands,
+        "probe",
+        "say how noisy a program is where the search would begin, and what would help",
+        _probe,
+        usage="noisewise probe --param NAME=RANGE ... [options] -- PROGRAM {NAME} ...",
+    )
+    _program_options(add)
+    add("--n", type=int, help="points, each evaluated twice (default: a population)")
+
+
+def _show_parser(commands: Any) -> None:
+    add = _command(commands, "show", "say what a run's file holds", _show)
+    add("run", help="the run's file")
+    add("--json", action="store_true", help="all of it, for scripts")
+
+
+def _report_parser(commands: Any) -> None:
+    add = _command(commands, "report", "write one page about a run, with figures", _report)
+    add("run", help="the run's file")
+    add("--out", metavar="FILE", help="the page to write (default: the run's file with .html)")
+
+
+def _methods_parser(commands: Any) -> None:
+    add = _command(commands, "methods", "list the methods", _methods)
+    add("--json", action="store_true", help="for scripts")
+
+
+def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
+    if not args.param:
+        raise ValueError("--param must be given at least once, such as --param lr=1e-4..1e-1:log")
+    if args.regex is not None and args.json is not None:
+        raise ValueError("--regex and --json exclude each other, got both")
+    reader = Reader()
+    if args.regex is not None or args.json is not None:
+        kind = "regex" if args.regex is not None else "json"
+        reader = Reader(kind, args.regex if kind == "regex" else args.json)
+    space = Space.parse(args.param)
+    template = Template(tuple(args.program), args.shell)
+    return Job(space, template, reader, maximize, args.seed, _start(space, args.start))
+
+
+def _start(space: Space, texts: list[str]) -> dict[str, Any]:
+    """Values by name of texts such as ``lr=0.01``."""
+    found: dict[str, Any] = {}
+    for given in texts:
+        name, equals, value = given.partition("=")
+        if not equals or name not in space.parameters:
+            known = ", ".join(space.names)
+            raise ValueError(f"--start must be NAME=VALUE with NAME of {known}, got {given!r}")
+        try:
+            found[name] = value if isinstance(space.parameters[name], Choice) else float(value)
+        except ValueError:
+            raise ValueError(f"--start {name} must be a number, got {value!r}") from None
+    return found
+
+
+def _options(args: argparse.Namespace) -> Options:
+    return Options(args.timeout, args.retries, args.quiet, args.log)
+
+
+def _tune(args: argparse.Namespace) -> int:
+    opt = tune(
+        _job(args, args.maximize),
+        Path(args.out),
+        _options(args),
+        budget=args.budget,
+        workers=args.workers,
+        method=args.method,
+        confirm=args.confirm,
+    )
+    found = facts.of(opt, args.out)
+    if args.format == "json":
+        print(json.dumps(text.as_data(found)))
+    else:
+        print(text.summary(found))
+        print(f"\nMore: noisewise report {args.out}")
+    if not found.success:
+        print(f"noisewise: no answer; remove {args.out} to begin again", file=sys.stderr)
+    return DONE if found.success else NO_ANSWER
+
+
+def _probe(args: argparse.Namespace) -> int:
+    report, failures = probe(_job(args), _options(args), args.n)
+    said = {
+        "misranking": report.P,
+        "kendall": report.kendall,
+        "top_mu": report.top_mu,
+        "evaluations": report.nfev,
+        "failures": failures,
+        "advice": report.advice,
+    }
+    if args.format == "json":
+        print(json.dumps(said))
+    else:
+        print(sentence(report.advice))
+        print(f"{report.nfev} evaluations, {failures} failed; {report.kendall:.0%} of the pairs "
+              f"changed order.")  # fmt: skip
+    return DONE if failures < report.nfev else NO_ANSWER
+
+
+def _load(path: str) -> facts.Facts:
+    return facts.of(nw.Optimizer.load(path), Path(path).name)
+
+
+def _show(args: argparse.Namespace) -> int:
+    found = _load(args.run)
+    print(json.dumps(text.as_data(found)) if args.json else text.summary(found))
+    return DONE
+
+
+def _report(args: argparse.Namespace) -> int:
+    out = Path(args.out) if args.out else Path(args.run).with_suffix(".html")
+    if out.resolve() == Path(args.run).resolve():
+        raise ValueError(f"--out must differ from the run's file, got {args.out}")
+    out.write_text(page(_load(args.run), nw.__version__), encoding="utf-8")
+    print(out)
+    return DONE
+
+
+def _methods(args: argparse.Namespace) -> int:
+    rows = {name: _described(methods.get(name)) for name in _methods_to_tune()}
+    if args.json:
+        print(json.dumps(rows))
+    else:
+        width = max(map(len, rows))
+        print("\n".join(f"{name:<{width}}  {said}" for name, said in rows.items()))
+    return DONE
+
+
+def _described(method: methods.Method) -> str:
+    """The first sentence of what is said about a method."""
+    paragraph = " ".join((method.__doc__ or "").split("\n\n")[0].split())
+    shape = " (diagonal covariance)" if method.covariance == "diagonal" else ""
+    return paragraph.split(". ")[0].rstrip(".") + shape

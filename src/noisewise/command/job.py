@@ -1,0 +1,64 @@
+"""What a tuning run is about, as it is kept with the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from noisewise._check import shown
+from noisewise.command.reading import Reader
+from noisewise.command.template import Template
+from noisewise.space import Space
+
+
+@dataclass(frozen=True)
+class Job:
+    """Parameters, the command, where its value is and whether more of it is better; the seed of
+    the search and the parameters it starts from (in the middle where not given)."""
+
+    space: Space
+    template: Template
+    reader: Reader = field(default_factory=Reader)
+    maximize: bool = False
+    seed: int | None = None
+    start: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.template.check(self.space.names)
+        self.space.encode(self.start)
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The job as plain data."""
+        return {
+            "space": self.space.texts,
+            "command": list(self.template.argv),
+            "shell": self.template.shell,
+            "value": [self.reader.kind, self.reader.key],
+            "maximize": self.maximize,
+            "seed": self.seed,
+            "start": dict(self.start),
+        }
+
+    def difference(self, extra: dict[str, Any]) -> str:
+        """How the job of a file differs, in a few words; empty if it does not."""
+        names = {"space": "--param", "command": "the command", "value": "--regex or --json"}
+        for what, mine in self.extra.items():
+            theirs = extra.get(what)
+            if what == "space" and isinstance(theirs, dict) and theirs != mine:
+                return _parameter_difference(theirs, self.space.texts)
+            if theirs != mine:
+                name = names.get(what, f"--{what}")
+                return f"there {name} is {shown(theirs, 120)}, here {shown(mine, 120)}"
+        # Equal dictionaries may differ in their order, which is that of the coordinates.
+        if list(extra["space"]) != self.space.names:
+            return f"there the order of --param is {shown(list(extra['space']), 120)}"
+        return ""
+
+
+def _parameter_difference(theirs: dict[Any, Any], mine: dict[str, str]) -> str:
+    for name in [*mine, *theirs]:
+        if theirs.get(name) != mine.get(name):
+            there, here = (side.get(name, "not given") for side in (theirs, mine))
+            return f"there --param {name} is {shown(there, 60)}, here {shown(here, 60)}"
+    return ""

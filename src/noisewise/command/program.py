@@ -1,0 +1,170 @@
+"""Running a program as an objective."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Any
+
+from noisewise._check import integer, positive_real
+from noisewise._types import FloatArray
+from noisewise.command.reading import NoValue, Reader
+from noisewise.command.template import SEED, Template
+from noisewise.space import Space
+
+#: Bytes at the end of a program's output that are looked at.
+_LOOKED_AT = 1 << 24
+#: Seconds between asking a program to end and killing it.
+_GRACE = 2.0
+
+
+class EvaluationFailed(RuntimeError):
+    """A program gave no value; the message says why."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation: parameters, the value as printed (None if it failed), seconds, and why it
+    failed (empty if not)."""
+
+    parameters: dict[str, Any]
+    value: float | None
+    seconds: float
+    failure: str = ""
+
+
+class Program:
+    """A program as an objective on the unit cube; threads may call it at the same time.
+
+    ``timeout`` is in seconds per attempt. An attempt that fails is repeated ``retries`` times
+    before the evaluation counts as failed. ``listen`` hears of every evaluation.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        template: Template,
+        reader: Reader,
+        *,
+        maximize: bool = False,
+        timeout: float | None = None,
+        retries: int = 0,
+        listen: Callable[[Evaluation], None] = lambda evaluation: None,
+    ) -> None:
+        template.check(space.names)
+        if timeout is not None:
+            positive_real("--timeout", timeout)
+        self._space, self._template, self._reader = space, template, reader
+        self._sign = -1.0 if maximize else 1.0
+        self._timeout, self._retries = timeout, integer("--retries", retries, least=0)
+        self._listen = listen
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def __call__(self, x: FloatArray) -> float:
+        """The value to minimise; `EvaluationFailed` says why there is none."""
+        values = self._space.decode(x)
+        start, attempts = time.monotonic(), 0
+        while True:
+            try:
+                value = self._attempt(values)
+                break
+            except EvaluationFailed as failed:
+                attempts += 1
+                if self._closed:
+                    raise
+                if attempts > self._retries:
+                    self._listen(Evaluation(values, None, time.monotonic() - start, str(failed)))
+                    raise
+        self._listen(Evaluation(values, value, time.monotonic() - start))
+        return self._sign * value
+
+    def close(self) -> None:
+        """End all that runs and start nothing more."""
+        with self._lock:
+            self._closed = True
+            running = list(self._running)
+        _end(running)
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _attempt(self, values: dict[str, Any]) -> float:
+        filled = self._template.fill({SEED: secrets.randbelow(2**31), **values})
+        # Files and not pipes: a child that outlives the program must not keep us waiting.
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            code = self._run(filled, out, err)
+            if code != 0:
+                said = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
+                last = _tail(err, 4096).strip().splitlines()[-1:]
+                raise EvaluationFailed(f"{said}: {last[0][:200]}" if last else said)
+            try:
+                return self._reader.read(_tail(out, _LOOKED_AT))
+            except NoValue as error:
+                raise EvaluationFailed(str(error)) from None
+
+    def _run(self, filled: list[str], out: IO[bytes], err: IO[bytes]) -> int:
+        """Start the program, wait for it; its exit code."""
+        with self._lock:
+            if self._closed:
+                raise EvaluationFailed("the run has ended")
+            try:
+                process = subprocess.Popen(
+                    filled[0] if self._template.shell else filled,
+                    shell=self._template.shell,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,  # a group of its own, to end its children as well
+                )
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                raise EvaluationFailed(f"{filled[0]} cannot be started: {reason}") from None
+            self._running.add(process)
+        try:
+            return process.wait(self._timeout)
+        except subprocess.TimeoutExpired:
+            _end([process])
+            raise EvaluationFailed(f"took longer than {self._timeout:g} s") from None
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+
+def _end(processes: list[subprocess.Popen[bytes]]) -> None:
+    """Ask programs and their children to end, and kill those that do not."""
+    for process in processes:
+        _signal(process, signal.SIGTERM)
+    deadline = time.monotonic() + _GRACE
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, deadline - time.monotonic()))
+        _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))  # children included
+        process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], how: int) -> None:
+    """Send a signal to the program and its children."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, how)
+        else:  # pragma: no cover - Windows
+            process.kill()
+
+
+def _tail(file: IO[bytes], most: int) -> str:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - most))
+    return file.read().decode("utf-8", errors="replace")

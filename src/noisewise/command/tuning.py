@@ -1,0 +1,189 @@
+"""Tuning a program, and probing how noisy it is."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from noisewise._check import integer
+from noisewise._types import FloatArray
+from noisewise.command.job import Job
+from noisewise.command.program import Evaluation, EvaluationFailed, Program
+from noisewise.errors import CheckpointError
+from noisewise.generation import Setup
+from noisewise.methods.base import default_population
+from noisewise.minimize import minimize
+from noisewise.optimizer import Optimizer
+from noisewise.probe import ProbeReport
+from noisewise.probe import probe as probe_function
+from noisewise.report.live import Live
+from noisewise.report.log import Log
+from noisewise.result import INTERRUPTED
+
+
+class Interrupted(Exception):
+    """A signal ended the run; ``code`` is the exit code that says which."""
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.code = 128 + number
+
+
+@dataclass(frozen=True)
+class Options:
+    """How evaluations are done; may change when a run is resumed."""
+
+    timeout: float | None = None
+    retries: int = 0
+    quiet: bool = False
+    log: str | None = None
+
+
+def tune(
+    job: Job, path: Path, options: Options, *, budget: int, workers: int, method: str, confirm: int
+) -> Optimizer:
+    """Run ``job``, or go on with it, until the budget is spent; the ended run.
+
+    ``path`` keeps the run. `Interrupted` if a signal came first; the same call goes on then.
+    """
+    budget, workers = integer("--budget", budget, 1), integer("--workers", workers, 1)
+    _check_program(job)
+    spent = _spent(path, job)
+    live = Live(budget, spent, -1.0 if job.maximize else 1.0, not options.quiet)
+    # Threads are enough: the work is in the program, and one process can end all of them.
+    with (
+        _signals() as caught,
+        ThreadPoolExecutor(workers) as pool,
+        _program(job, options, live) as program,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
+        result = minimize(
+            program,
+            job.space.encode(job.start),
+            budget=budget,
+            bounds=job.space.bounds,
+            method=method,
+            rng=job.seed,
+            executor=pool,
+            on_error="worst",
+            confirm=integer("--confirm", confirm, 0),
+            callback=live.generation,
+            checkpoint=path,
+            extra=job.extra,
+        )
+        live.finish()
+        if result.status != INTERRUPTED:
+            caught.clear()
+    if caught:
+        spent = _spent(path, job)
+        raise Interrupted(
+            f"interrupted after {spent} of {budget} evaluations; the same command goes on from "
+            f"{path}",
+            caught[0],
+        )
+    return Optimizer.load(path)
+
+
+def probe(job: Job, options: Options, n: int | None) -> tuple[ProbeReport, int]:
+    """How noisy the program is around the start, and how many evaluations failed."""
+    _check_program(job)
+    count = default_population(Setup(job.space.dimension, 1)) if n is None else integer("--n", n, 2)
+    live, failures = Live(2 * count, 0, 1.0, not options.quiet), 0
+
+    def value(program: Program, x: FloatArray) -> float:
+        nonlocal failures
+        try:
+            return program(x)
+        except EvaluationFailed:
+            failures += 1
+            return math.nan
+
+    with _signals() as caught, _program(job, options, live) as program:
+        try:
+            report = probe_function(
+                partial(value, program),
+                job.space.encode(job.start),
+                bounds=job.space.bounds,
+                n=count,
+                rng=job.seed,
+            )
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; a probe keeps nothing", caught[0]) from None
+        live.finish()
+    return report, failures
+
+
+@contextlib.contextmanager
+def _program(job: Job, options: Options, live: Live) -> Iterator[Program]:
+    with Log(options.log) as log:
+
+        def listen(evaluation: Evaluation) -> None:
+            live.evaluation(evaluation)
+            log.evaluation(evaluation)
+
+        with Program(
+            job.space,
+            job.template,
+            job.reader,
+            maximize=job.maximize,
+            timeout=options.timeout,
+            retries=options.retries,
+            listen=listen,
+        ) as program:
+            yield program
+
+
+def _check_program(job: Job) -> None:
+    """Find out before the first evaluation whether the program is there."""
+    name = job.template.argv[0]
+    if job.template.shell or "{" in name or shutil.which(name):
+        return
+    why = "it is not executable (chmod +x)" if os.path.exists(name) else "there is no such program"
+    raise ValueError(f"{name} cannot be run: {why}")
+
+
+def _spent(path: Path, job: Job) -> int:
+    """Evaluations that the run in ``path`` has spent, if there is one; it must be this job."""
+    if not path.exists():
+        return 0
+    opt = Optimizer.load(path)
+    if difference := job.difference(opt.extra):
+        raise CheckpointError(
+            f"{path} holds a run of another command: {difference}; give the same command, another "
+            "--out, or remove the file"
+        )
+    return opt.spent
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[list[int]]:
+    """The first signal that asks us to end raises KeyboardInterrupt and is noted; those that
+    follow are ignored, so that running programs are ended in any case."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    known = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {s: signal.getsignal(s) for s in known}
+    heard = {s: old for s, old in before.items() if old is not signal.SIG_IGN}
+    caught: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        for s in heard:
+            signal.signal(s, signal.SIG_IGN)
+        caught.append(number)
+        raise KeyboardInterrupt
+
+    for s in heard:
+        signal.signal(s, note)
+    try:
+        yield caught
+    finally:
+        for s, old in heard.items():
+            signal.signal(s, old)

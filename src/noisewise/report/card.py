@@ -1,0 +1,47 @@
+"""A result as a small table, for notebooks."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noisewise.report.words import number
+
+if TYPE_CHECKING:
+    from noisewise.result import Result
+
+#: Coordinates that are listed in full.
+_MOST = 20
+
+
+def card(result: Result) -> str:
+    """``result`` as a fragment of HTML."""
+    se = "" if math.isnan(result.fun_se) else f" ± {number(result.fun_se, 2)}"
+    rows = {
+        "x (recommended)": _listed(result.x),
+        "fun (estimated there)": number(result.fun) + se,
+        "luckiest draw": f"{number(result.fun_best_observed)}, too good to be true under noise",
+        "evaluations": f"{result.nfev} ({result.n_reevaluations} repeated, "
+        f"{result.n_failures} failed) in {result.nit} generations",
+    }
+    if not math.isnan(result.misranking):
+        rows["misranking"] = f"{result.misranking:.3f} (0 none, 0.33 pure noise)"
+    rows["message"] = str(result.message)
+    cells = "".join(_row(name, text) for name, text in rows.items())
+    cells += "".join(_row("warning", text) for text in result.get("warnings", []))
+    head = f'<caption style="text-align:left"><b>{escape(str(result.method))}</b></caption>'
+    return f"<table>{head}<tbody>{cells}</tbody></table>"
+
+
+def _row(name: str, text: str) -> str:
+    left = ' style="text-align:left"'
+    return f"<tr><th{left}>{escape(name)}</th><td{left}>{escape(text)}</td></tr>"
+
+
+def _listed(x: object) -> str:
+    values = np.asarray(x).tolist()
+    shown = ", ".join(f"{v:.5g}" for v in values[:_MOST])
+    return shown if len(values) <= _MOST else f"{shown}, ... ({len(values)} coordinates)"

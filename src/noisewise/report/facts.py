@@ -1,0 +1,210 @@
+"""What there is to say about a run, by name and in the user's sign: the source of every report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from noisewise._types import FloatArray
+from noisewise.command.template import Template
+from noisewise.noise.diagnostics import CHECKS
+from noisewise.noise.pool import Pool
+from noisewise.optimizer import Optimizer
+from noisewise.report.words import number, valued
+from noisewise.space import Choice, Space
+
+#: How sure the interval of the estimate is.
+CONFIDENCE = 0.95
+#: Measurements over which misranking is averaged, as in `Result.misranking`.
+_RECALL = 16
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How wide the search still is along a coordinate: a standard deviation to either side."""
+
+    name: str
+    value: str
+    low: str
+    high: str
+    #: Place of the recommendation and the deviation, in parts of the range; None without one.
+    at: float | None
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Check:
+    """A diagnostic: its newest value, the threshold and whether it fires."""
+
+    name: str
+    value: float
+    threshold: float
+    side: str
+    fires: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A run, as told to people. Values have the sign of the user's objective."""
+
+    title: str
+    method: str
+    done: bool
+    success: bool
+    message: str
+    warnings: list[str]
+    maximize: bool
+    recommended: dict[str, Any]
+    luckiest: dict[str, Any]
+    luckiest_value: float
+    #: The estimate, its standard error, its interval and how many values it is the mean of.
+    value: float
+    se: float
+    interval: tuple[float, float]
+    measured: int
+    #: Whether those values are of the recommended point itself.
+    confirmed: bool
+    budget: int
+    spent: int
+    generations: int
+    #: Evaluations by what they were for.
+    parts: dict[str, int]
+    failures: int
+    misranking: float
+    history: dict[str, FloatArray]
+    spreads: list[Spread]
+    checks: list[Check]
+    residuals: FloatArray
+    #: The command with the recommended values, if the run was one of a program.
+    command: str
+
+
+def of(opt: Optimizer, title: str) -> Facts:
+    """The facts of a run, ended or not. What `Optimizer.extra` says about names
+    (``"space"``: `Space.texts`), sign (``"maximize"``) and program (``"command"``) is used."""
+    result, (_, run) = opt.result(), opt.data
+    space, sign = _space(opt), -1.0 if opt.extra.get("maximize") is True else 1.0
+    history = dict(result.history)
+    history["misranking_mean"] = _running(history["misranking"])
+    history["luckiest"] = np.fmin.accumulate(history["best_value"])
+    for name in ("mean_value", "best_value", "luckiest"):
+        history[name] = sign * history[name]
+    around = int(np.isfinite(run.around).sum())
+    recommended = _named(space, result.x)
+    return Facts(
+        title=title,
+        method=str(result.method),
+        done=opt.done,
+        success=bool(result.success),
+        message=str(result.message),
+        warnings=list(result.warnings),
+        maximize=sign < 0.0,
+        recommended=recommended,
+        luckiest=_named(space, result.x_best_observed),
+        luckiest_value=sign * result.fun_best_observed,
+        value=sign * result.fun,
+        se=result.fun_se,
+        interval=_interval(sign * result.fun, result.fun_se, around),
+        measured=around,
+        confirmed=run.confirming and not run.pending,
+        budget=opt.budget,
+        spent=opt.spent,
+        generations=int(result.nit),
+        parts={
+            "new candidates": run.ledger.base,
+            "repeated evaluations": run.ledger.reevaluation,
+            "confirming the answer": run.ledger.confirmation,
+            "not spent": run.ledger.remaining,
+        },
+        failures=int(result.n_failures),
+        misranking=float(result.misranking),
+        history=history,
+        spreads=_spreads(opt, space, result.x),
+        checks=_checks(result.diagnostics),
+        residuals=_residuals(run.selection),
+        command=_command(opt.extra, recommended),
+    )
+
+
+def _space(opt: Optimizer) -> Space | None:
+    """The space that is kept with the run, if it is one of this dimension."""
+    try:
+        space = Space(opt.extra["space"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return space if space.dimension == opt.dimension else None
+
+
+def _named(space: Space | None, x: FloatArray) -> dict[str, Any]:
+    if space is not None:
+        return space.decode(x)
+    return {f"x{j}": float(value) for j, value in enumerate(x, start=1)}
+
+
+def _interval(value: float, se: float, n: int) -> tuple[float, float]:
+    if n < 2:
+        return math.nan, math.nan
+    half = float(stdtrit(n - 1, 0.5 + 0.5 * CONFIDENCE)) * se
+    return value - half, value + half
+
+
+def _running(values: FloatArray) -> FloatArray:
+    """Running mean of what is known, as `Result.misranking`; the newest one where nothing is."""
+    means, mean, seen = np.full(len(values), math.nan), math.nan, 0
+    for i, value in enumerate(values.tolist()):
+        if not math.isnan(value):
+            seen += 1
+            old = 0.0 if seen == 1 else mean
+            mean = old + (value - old) / min(seen, _RECALL)
+        means[i] = mean
+    return means
+
+
+def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]:
+    names = space.coordinates if space else [f"x{j}" for j in range(1, len(x) + 1)]
+    box, deviations = opt.data[1].box, opt.deviations
+    found = []
+    for j, (name, deviation) in enumerate(zip(names, deviations.tolist(), strict=True)):
+        low, high, at = float(box.low[j]), float(box.high[j]), float(x[j])
+        ends = max(low, at - deviation), min(high, at + deviation)
+        value, below, above = (_shown(space, name, u) for u in (at, *ends))
+        width = high - low
+        closed = math.isfinite(width)
+        place, share = ((at - low) / width, deviation / width) if closed else (None, None)
+        found.append(Spread(name, value, below, above, place, share))
+    return found
+
+
+def _shown(space: Space | None, name: str, u: float) -> str:
+    """A coordinate as its parameter's value, or as a number where it is a part of a choice."""
+    p = space.parameters.get(name) if space else None
+    return number(u) if p is None or isinstance(p, Choice) else valued(p.decode(np.array([u])), 4)
+
+
+def _checks(diagnostics: dict[str, FloatArray]) -> list[Check]:
+    found = []
+    for name, (threshold, side, meaning) in CHECKS.items():
+        known = diagnostics.get(name, np.empty(0))
+        if len(known) and not math.isnan(known[-1]):
+            value = float(known[-1])
+            fires = value > threshold if side == "above" else value < threshold
+            found.append(Check(name, value, threshold, side, fires, meaning))
+    return found
+
+
+def _residuals(selection: Any) -> FloatArray:
+    """Residuals of repeated evaluations in units of the noise, where the method keeps them."""
+    pool = getattr(selection, "pool", None)
+    return pool.z.copy() if isinstance(pool, Pool) else np.empty(0)
+
+
+def _command(extra: dict[str, Any], recommended: dict[str, Any]) -> str:
+    try:
+        return Template(tuple(extra["command"]), extra["shell"] is True).shown(recommended)
+    except (KeyError, TypeError, ValueError):
+        return ""

@@ -1,0 +1,107 @@
+"""What a tuning run does, while it does it: one line that rewrites itself, or a line per tenth."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import shutil
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from noisewise.report.words import clock, printable, valued
+
+if TYPE_CHECKING:
+    from noisewise.command.program import Evaluation
+    from noisewise.result import Result
+
+_WIDTH = 20
+#: Different reasons of failures that are told in full.
+_MOST_REASONS = 5
+
+
+class Live:
+    """Hears of evaluations (from any thread) and of generations; writes to ``stream``."""
+
+    def __init__(
+        self, budget: int, spent: int, sign: float, shown: bool, stream: TextIO | None = None
+    ) -> None:
+        self._budget, self._spent, self._already, self._sign = budget, spent, spent, sign
+        self._stream = stream or sys.stderr
+        self._shown = shown
+        self._tty = bool(getattr(self._stream, "isatty", lambda: False)())
+        self._start = time.monotonic()
+        self._tenth = 10 * spent // budget
+        self._failures = 0
+        self._reasons: set[str] = set()
+        self._seen = ""
+        self._lock = threading.Lock()
+
+    def evaluation(self, evaluation: Evaluation) -> None:
+        """One more evaluation is done."""
+        with self._lock:
+            self._spent += 1
+            if evaluation.failure:
+                self._failures += 1
+                self._tell_failure(evaluation)
+            tenth = 10 * self._spent // self._budget
+            if self._tty:
+                self._rewrite(self._line())
+            elif tenth > self._tenth:
+                self._write(self._line() + "\n")
+            self._tenth = tenth
+
+    def generation(self, intermediate_result: Result) -> None:
+        """A generation is done: what it saw and what follows."""
+        result = intermediate_result
+        parts = [f"f ≈ {self._sign * result.fun:.4g}"] if not math.isnan(result.fun) else []
+        parts.append(f"population {result.history['population'][-1]:.0f}")
+        if not math.isnan(result.misranking):
+            parts.append(f"misranking {result.misranking:.2f}")
+        with self._lock:
+            self._seen = "  ".join(parts)
+
+    def finish(self) -> None:
+        """No more is to come."""
+        with self._lock:
+            if self._tty:
+                self._rewrite(self._line())
+                self._write("\n")
+
+    def _tell_failure(self, evaluation: Evaluation) -> None:
+        if evaluation.failure in self._reasons or len(self._reasons) >= _MOST_REASONS:
+            return
+        self._reasons.add(evaluation.failure)
+        given = ", ".join(f"{name}={valued(v)}" for name, v in evaluation.parameters.items())
+        if self._tty:
+            self._rewrite("")
+        self._write(f"an evaluation failed ({given}): {printable(evaluation.failure)}\n")
+        if len(self._reasons) == _MOST_REASONS:
+            self._write("further kinds of failures are counted, not shown\n")
+
+    def _line(self) -> str:
+        filled = _WIDTH * self._spent // self._budget
+        bar = "█" * filled + "·" * (_WIDTH - filled)
+        new = self._spent - self._already
+        passed = time.monotonic() - self._start
+        left = passed * (self._budget - self._spent) / new if new else math.nan
+        parts = [f"{bar} {self._spent}/{self._budget}", self._seen]
+        parts += [f"{self._failures} failed"] if self._failures else []
+        parts.append(f"{clock(left)} left")
+        return "  ".join(part for part in parts if part)
+
+    def _rewrite(self, line: str) -> None:
+        columns = shutil.get_terminal_size().columns
+        self._write(f"\r{line[: max(1, columns - 1)]}\x1b[K")
+
+    def _write(self, text: str) -> None:
+        if not self._shown:
+            return
+        with contextlib.suppress(OSError, ValueError):  # a lost terminal is no lost evaluation
+            try:
+                self._stream.write(text)
+            except UnicodeEncodeError:
+                plain = text.replace("█", "#").replace("·", ".").replace("≈", "~")
+                self._stream.write(plain.encode("ascii", "replace").decode())
+            self._stream.flush()

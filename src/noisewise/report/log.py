@@ -1,0 +1,40 @@
+"""Every evaluation of a run, as a line of JSON each."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from noisewise.command.program import Evaluation
+
+
+class Log:
+    """Appends to ``path``, from any thread; a path of None logs nothing."""
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._file = None if path is None else open(path, "a", encoding="utf-8")  # noqa: SIM115
+        self._lock = threading.Lock()
+
+    def evaluation(self, evaluation: Evaluation) -> None:
+        """Add a line."""
+        if self._file is None:
+            return
+        line = {
+            "parameters": evaluation.parameters,
+            "value": evaluation.value,
+            "seconds": round(evaluation.seconds, 3),
+            "failure": evaluation.failure,
+        }
+        with self._lock:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,223 @@
+"""Line charts and histograms as SVG, drawn for both a phone and print: few ticks, large text.
+
+| symbol | meaning |
+|---|---|
+| WIDTH, HEIGHT | size of a picture, in its own units |
+| LEFT, RIGHT, TOP, BOTTOM | margins around the plot |
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisewise._types import FloatArray
+
+WIDTH, HEIGHT = 400.0, 230.0
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 22.0, 12.0, 42.0
+#: Positive data that span more than this factor get a logarithmic axis.
+_LOG_FROM = 20.0
+#: With more values than this, an axis leaves out what lies far from most of them.
+_MANY = 30
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line. ``look`` is its class: "main", "aside" (dashed) or "dots"."""
+
+    name: str
+    values: FloatArray
+    look: str = "main"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over a common x axis.
+
+    name
+        An identifier, unique in the page.
+    marks
+        Horizontal lines with a label each.
+    low, high
+        Limits of the y axis, where they are not those of the data.
+    """
+
+    name: str
+    title: str
+    series: tuple[Series, ...]
+    marks: tuple[tuple[float, str], ...] = ()
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Data to picture: ``low`` is drawn at ``start``, ``high`` at ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def at(self, values: FloatArray) -> FloatArray:
+        """Places of ``values``; nan where there is none."""
+        if self.log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs = np.where(values > 0.0, np.log(values), np.nan)
+            part = (logs - math.log(self.low)) / math.log(self.high / self.low)
+        else:
+            part = (values - self.low) / (self.high - self.low)
+        # A little outside is enough to leave the picture.
+        return np.asarray(self.start + np.clip(part, -1.0, 2.0) * (self.end - self.start))
+
+    def ticks(self) -> list[float]:
+        """A few round numbers within the axis."""
+        return _log_ticks(self.low, self.high) if self.log else _ticks(self.low, self.high)
+
+
+def draw(chart: Chart, x: FloatArray) -> str:
+    """The chart over ``x``, increasing and positive."""
+    across = Axis(0.0, float(x[-1]), LEFT, WIDTH - RIGHT)
+    up = _up(chart)
+    px = across.at(x)
+    lines = "".join(_line(series, px, up.at(series.values)) for series in chart.series)
+    marks = "".join(_mark(up, level, label) for level, label in chart.marks)
+    clip = f"clip-{chart.name}"
+    plot = (
+        f'<clipPath id="{clip}"><rect x="{LEFT:g}" y="{TOP - 3:g}" '
+        f'width="{WIDTH - LEFT - RIGHT:g}" height="{HEIGHT - TOP - BOTTOM + 6:g}"/></clipPath>'
+        f'<g clip-path="url(#{clip})">{lines}{marks}</g>'
+    )
+    cursor = f'<line class="cursor" x1="0" x2="0" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}"/>'
+    inside = _grid(across, up, "evaluations") + plot + cursor
+    return _svg(inside, chart.title, f' data-left="{LEFT:g}" data-right="{WIDTH - RIGHT:g}"')
+
+
+def histogram(values: FloatArray, title: str, label: str) -> str:
+    """Shares of ``values`` in equal bins."""
+    counts, edges = np.histogram(values, bins=min(30, max(6, int(math.sqrt(len(values))))))
+    shares = 100.0 * counts / len(values)
+    across = Axis(float(edges[0]), float(edges[-1]), LEFT, WIDTH - RIGHT)
+    up = Axis(0.0, 1.1 * float(shares.max()), HEIGHT - BOTTOM, TOP)
+    places, tops = across.at(edges), up.at(shares)
+    bars = "".join(
+        f'<rect class="column" x="{left:.1f}" y="{top:.1f}" width="{right - left - 0.5:.1f}" '
+        f'height="{up.start - top:.1f}">'
+        f"<title>{low:.3g} to {high:.3g}: {share:.1f} %</title></rect>"
+        for left, right, top, low, high, share in zip(
+            places[:-1], places[1:], tops, edges[:-1], edges[1:], shares, strict=True
+        )
+    )
+    return _svg(_grid(across, up, label) + bars, title)
+
+
+def _svg(inside: str, title: str, attributes: str = "") -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{html.escape(title)}"'
+        f"{attributes}>{inside}</svg>"
+    )
+
+
+def _line(series: Series, px: FloatArray, py: FloatArray) -> str:
+    known = np.isfinite(py)
+    if series.look == "dots":
+        return "".join(
+            f'<circle class="dots" cx="{a:.1f}" cy="{b:.1f}" r="2.2"/>'
+            for a, b in zip(px[known], py[known], strict=True)
+        )
+    # Steps across what is unknown start anew.
+    starts = known & ~np.concatenate(([False], known[:-1]))
+    path = "".join(
+        f"{'M' if begins else 'L'}{a:.1f} {b:.1f}"
+        for a, b, begins, there in zip(px, py, starts, known, strict=True)
+        if there
+    )
+    return f'<path class="{html.escape(series.look)}" d="{path}"/>'
+
+
+def _mark(up: Axis, level: float, label: str) -> str:
+    y = float(up.at(np.array([level]))[0])
+    if math.isnan(y):
+        return ""
+    return (
+        f'<line class="mark" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text class="mark" x="{WIDTH - RIGHT - 4:g}" y="{y - 5:.1f}" text-anchor="end">'
+        f"{html.escape(label)}</text>"
+    )
+
+
+def _grid(across: Axis, up: Axis, label: str) -> str:
+    parts = []
+    for tick, y in zip(up.ticks(), up.at(np.array(up.ticks())), strict=True):
+        parts.append(
+            f'<line class="grid" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{LEFT - 6:g}" y="{y + 4:.1f}" text-anchor="end">{short(tick)}</text>'
+        )
+    for tick, x in zip(across.ticks(), across.at(np.array(across.ticks())), strict=True):
+        parts.append(
+            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16:g}" text-anchor="middle">'
+            f"{short(tick)}</text>"
+        )
+    parts.append(
+        f'<line class="axis" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" '
+        f'y1="{HEIGHT - BOTTOM:g}" y2="{HEIGHT - BOTTOM:g}"/>'
+        f'<text class="label" x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{HEIGHT - 8:g}" '
+        f'text-anchor="middle">{html.escape(label)}</text>'
+    )
+    return "".join(parts)
+
+
+def _up(chart: Chart) -> Axis:
+    """The y axis: the data's limits, without what lies far out."""
+    data = np.concatenate([series.values for series in chart.series])
+    data = data[np.isfinite(data)]
+    if len(data) == 0:
+        data = np.zeros(1)
+    log = chart.log and float(data.min()) > 0.0 and data.max() / data.min() > _LOG_FROM
+    low, high = _limits(np.log(data) if log else data)
+    if log:
+        low, high = math.exp(low), math.exp(high)
+    if not log:
+        low = chart.low if chart.low is not None else low
+        high = max(float(data.max()), chart.high) if chart.high is not None else high
+    return Axis(low, high, HEIGHT - BOTTOM, TOP, log)
+
+
+def _limits(data: FloatArray) -> tuple[float, float]:
+    least, most = float(data.min()), float(data.max())
+    lower, upper = (float(q) for q in np.quantile(data, (0.1, 0.9)))
+    if len(data) > _MANY and upper > lower:
+        least, most = max(least, 2 * lower - upper), min(most, 2 * upper - lower)
+    margin = 0.06 * (most - least) or 0.5 * abs(most) or 1.0
+    return least - margin, most + margin
+
+
+def _ticks(low: float, high: float, most: int = 5) -> list[float]:
+    raw = (high - low) / most
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * size for m in (1, 2, 5, 10) if m * size >= raw * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = max(1, (last - first + 4) // 5)
+    tens = [10.0**k for k in range(first, last + 1, every)]
+    inside = [t for t in tens if low <= t <= high]
+    if len(inside) >= 3:
+        return inside
+    finer = [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
+    return [t for t in finer if low <= t <= high]
+
+
+def short(value: float) -> str:
+    """A tick's label."""
+    text = f"{value:.6g}"
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else text

@@ -1,0 +1,112 @@
+"""A run in plain text and as plain data."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+from noisewise.report.facts import CONFIDENCE, Facts
+from noisewise.report.words import counted, number, printable, valued
+
+
+def summary(facts: Facts) -> str:
+    """The answer first, then what is behind it; lines of at most 80 characters or so."""
+    width = max(map(len, facts.recommended))
+    rows = [f"  {name:<{width}}  {valued(v)}" for name, v in facts.recommended.items()]
+    lines = ["Recommended:" if facts.done else "Recommended so far:", *map(printable_row, rows)]
+    sure = f", {interval(facts)}" if interval(facts) else ""
+    lines += ["", *_wrapped(f"Estimate: {number(facts.value)}{sure}: {basis(facts)}")]
+    lines += _wrapped(f"Luckiest: {luck(facts)}")
+    lines += _wrapped(f"Budget: {spending(facts)}.")
+    lines += _wrapped(f"Method: {facts.method}; {facts.message}.")
+    for warning in facts.warnings:
+        lines += _wrapped(f"Warning: {warning}.")
+    if facts.command:
+        lines += ["", "Use it:", f"  {printable(facts.command)}"]
+    return "\n".join(lines)
+
+
+def printable_row(row: str) -> str:
+    """A row without characters that steer a terminal, its spaces kept."""
+    return "".join(c if c.isprintable() else "?" for c in row)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(printable(text), 80, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def interval(facts: Facts) -> str:
+    """The interval of the estimate; empty if it is not known."""
+    if math.isnan(facts.interval[0]):
+        return ""
+    low, high = (number(end) for end in facts.interval)
+    return f"{CONFIDENCE:.0%} interval {low} to {high}"
+
+
+def basis(facts: Facts) -> str:
+    """What the estimate is the mean of."""
+    if math.isnan(facts.value):
+        return "no evaluation has succeeded around the recommendation yet."
+    values = counted(facts.measured, "evaluation")
+    if facts.confirmed:
+        return f"the mean of {values} of this very point."
+    worse = "low" if facts.maximize else "high"
+    return (
+        f"the mean of {values} around this point, none of them selected; it errs on the {worse} "
+        "side. Set confirm to measure the point itself."
+    )
+
+
+def luck(facts: Facts) -> str:
+    """The luckiest draw and why not to trust it."""
+    if math.isnan(facts.luckiest_value):
+        return "there is none: no evaluation has succeeded."
+    best = "largest" if facts.maximize else "smallest"
+    said = f"{number(facts.luckiest_value)} is the {best} of {counted(facts.spent, 'value')}"
+    if facts.misranking == 0.0:
+        return f"{said}. Repeated evaluations agreed, so there is little luck in it."
+    return (
+        f"{said}. Do not trust it: the best of many noisy values is best because its noise "
+        "was. Measured again, the same point would be worse on average."
+    )
+
+
+def spending(facts: Facts) -> str:
+    """What the budget was spent on."""
+    parts = ", ".join(f"{n} {what}" for what, n in facts.parts.items() if n)
+    failed = f"; {counted(facts.failures, 'evaluation')} failed" if facts.failures else ""
+    return f"{facts.spent} of {counted(facts.budget, 'evaluation')} ({parts}){failed}"
+
+
+def as_data(facts: Facts) -> dict[str, Any]:
+    """Everything a script may want, as values that JSON knows; unknown numbers are None."""
+    return {
+        "title": facts.title,
+        "method": facts.method,
+        "done": facts.done,
+        "success": facts.success,
+        "message": facts.message,
+        "warnings": facts.warnings,
+        "maximize": facts.maximize,
+        "recommended": facts.recommended,
+        "estimate": _known(facts.value),
+        "standard_error": _known(facts.se),
+        "interval": [_known(end) for end in facts.interval],
+        "confirmed": facts.confirmed,
+        "luckiest": {"parameters": facts.luckiest, "value": _known(facts.luckiest_value)},
+        "budget": facts.budget,
+        "spent": facts.spent,
+        "generations": facts.generations,
+        "spent_on": facts.parts,
+        "failures": facts.failures,
+        "misranking": _known(facts.misranking),
+        "command": facts.command,
+        "history": {
+            name: [_known(v) for v in column.tolist()] for name, column in facts.history.items()
+        },
+    }
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
