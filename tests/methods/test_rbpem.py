@@ -94,7 +94,7 @@ def test_noise_flattens_the_weights() -> None:
             np.full(5, 10.0),
             sigma0=0.1,
             budget=440,
-            method=RBPEM(population=10, n_bootstrap=128),
+            method=RBPEM(population=10, n_bootstrap=128, scale="constant"),
             rng=0,
             vectorized=True,
         )

@@ -155,7 +155,7 @@ def test_choosing_by_rank_is_not_taken_for_shared_noise(k_max: int) -> None:
         np.zeros(10),
         sigma0=1.0,
         budget=2000,
-        method=RBPEM(k_max=k_max, diagnostics_every=1),
+        method=RBPEM(k_max=k_max, diagnostics_every=1, scale="constant"),
         rng=0,
         vectorized=True,
     )

@@ -57,7 +57,7 @@ class RBPEM(Method):
     k_max: int = 1
     n_bootstrap: int = 32
     centre: str = "observed"
-    scale: str = "constant"
+    scale: str = "spread"
     clip: float = 10.0
     pool_size: int = 512
     target: str = "auto"

@@ -47,7 +47,7 @@ class NoiseModel:
     """Options of the noise model; see `noisewise.methods.RBPEM`."""
 
     centre: str = "observed"
-    scale: str = "constant"
+    scale: str = "spread"
     clip: float = 10.0
     pool_size: int = 512
     archive_size: int = 600
