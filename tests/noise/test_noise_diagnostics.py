@@ -123,7 +123,7 @@ def _generation(case: Case, t: int, rng: np.random.Generator) -> Generation:
 def test_checks_fire_where_they_should(name: str) -> None:
     """A broken assumption is found, and a clean world is left in peace."""
     case = CASES[name]
-    selection = ResidualBootstrap(diagnostics_every=1)
+    selection = ResidualBootstrap(NoiseModel(scale="constant"), diagnostics_every=1)
     memory, _ = _run(case, selection)
     firing = set(memory.diagnostics.firing())
     assert firing >= set(case.fires)
