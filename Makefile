@@ -24,7 +24,7 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest tests
+	$(BIN)/coverage run -m pytest tests -n 2
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=95
 
