@@ -21,7 +21,7 @@ from noisewise.command.template import SEED, Template
 from noisewise.space import Space
 
 #: Bytes at the end of a program's output that are looked at.
-_LOOKED_AT = 1 << 24
+_LOOKED_AT = 1 << 22
 #: Seconds between asking a program to end and killing it.
 _GRACE = 2.0
 

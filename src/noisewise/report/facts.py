@@ -76,6 +76,8 @@ class Facts:
     parts: dict[str, int]
     failures: int
     misranking: float
+    #: Whether repeated evaluations gave the very same values, as far as the method knows.
+    exact: bool
     history: dict[str, FloatArray]
     spreads: list[Spread]
     checks: list[Check]
@@ -123,6 +125,7 @@ def of(opt: Optimizer, title: str) -> Facts:
         },
         failures=int(result.n_failures),
         misranking=float(result.misranking),
+        exact=result.misranking == 0.0 and getattr(run.adaptation, "deterministic", False),
         history=history,
         spreads=_spreads(opt, space, result.x),
         checks=_checks(result.diagnostics),

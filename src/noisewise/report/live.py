@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import shutil
+import os
 import sys
 import threading
 import time
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from noisewise.result import Result
 
 _WIDTH = 20
+#: Width of a terminal that does not say.
+_COLUMNS = 80
 #: Different reasons of failures that are told in full.
 _MOST_REASONS = 5
 
@@ -92,8 +94,14 @@ class Live:
         return "  ".join(part for part in parts if part)
 
     def _rewrite(self, line: str) -> None:
-        columns = shutil.get_terminal_size().columns
-        self._write(f"\r{line[: max(1, columns - 1)]}\x1b[K")
+        self._write(f"\r{line[: self._columns() - 1]}\x1b[K")
+
+    def _columns(self) -> int:
+        """Width of the terminal; a line that wraps could not be rewritten."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or _COLUMNS
+        except (OSError, ValueError, AttributeError):
+            return _COLUMNS
 
     def _write(self, text: str) -> None:
         if not self._shown:

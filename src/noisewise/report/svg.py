@@ -69,7 +69,7 @@ class Axis:
         if self.log:
             with np.errstate(divide="ignore", invalid="ignore"):
                 logs = np.where(values > 0.0, np.log(values), np.nan)
-            part = (logs - math.log(self.low)) / math.log(self.high / self.low)
+            part = (logs - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         else:
             part = (values - self.low) / (self.high - self.low)
         # A little outside is enough to leave the picture.
@@ -178,7 +178,7 @@ def _up(chart: Chart) -> Axis:
     data = data[np.isfinite(data)]
     if len(data) == 0:
         data = np.zeros(1)
-    log = chart.log and float(data.min()) > 0.0 and data.max() / data.min() > _LOG_FROM
+    log = chart.log and float(data.min()) > 0.0 and _LOG_FROM * data.min() < data.max()
     low, high = _limits(np.log(data) if log else data)
     if log:
         low, high = math.exp(low), math.exp(high)
@@ -200,7 +200,7 @@ def _limits(data: FloatArray) -> tuple[float, float]:
 def _ticks(low: float, high: float, most: int = 5) -> list[float]:
     raw = (high - low) / most
     size = 10.0 ** math.floor(math.log10(raw))
-    step = next(m * size for m in (1, 2, 5, 10) if m * size >= raw * 0.999)
+    step = next(m * size for m in (1, 2, 2.5, 5, 10) if m * size >= raw * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
 

@@ -64,8 +64,8 @@ def luck(facts: Facts) -> str:
         return "there is none: no evaluation has succeeded."
     best = "largest" if facts.maximize else "smallest"
     said = f"{number(facts.luckiest_value)} is the {best} of {counted(facts.spent, 'value')}"
-    if facts.misranking == 0.0:
-        return f"{said}. Repeated evaluations agreed, so there is little luck in it."
+    if facts.exact:
+        return f"{said}. Repeated evaluations agreed exactly, so there is no luck in it."
     return (
         f"{said}. Do not trust it: the best of many noisy values is best because its noise "
         "was. Measured again, the same point would be worse on average."

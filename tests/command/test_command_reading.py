@@ -1,0 +1,123 @@
+"""Values from what programs print, and commands from templates."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisewise.command.reading import NoValue, Reader
+from noisewise.command.template import Template
+
+
+@pytest.mark.parametrize(
+    ("output", "value"),
+    [
+        ("0.5\n", 0.5),
+        ("epoch 3/10\nloss: 0.125, accuracy=97.5%", 97.5),
+        ("loss=-1.5e-3\ndone", -1.5e-3),
+        ("loss +.5 (model_v2, v1.2.3, 12ms)", 0.5),
+        ("1E5", 1e5),
+        ("7.", 7.0),
+        ("\x1b[32m0.25\x1b[0m\x1b[2K", 0.25),
+        ("f(3) = 4;", 4.0),
+        ("[1, 2]", 2.0),
+        ('{"loss": 3}', 3.0),
+    ],
+)
+def test_the_last_number_that_stands_alone(output: str, value: float) -> None:
+    assert Reader().read(output) == value
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_float_is_read_as_printed(value: float) -> None:
+    assert Reader().read(f"result {value!r}\n") == value
+    assert Reader("regex", r"result (\S+)").read(f"result {value!r}\n") == value
+    assert Reader("json", "v").read(f'{{"v": {value!r}}}') == value
+
+
+@pytest.mark.parametrize(
+    ("reader", "output", "why"),
+    [
+        (Reader(), "", "there is no number on stdout"),
+        (Reader(), "v2 1.2.3 x1", "there is no number on stdout"),
+        (Reader(), "loss 1.0\nloss nan", "the value is nan"),
+        (Reader(), "-inf", "the value is -inf"),
+        (Reader("regex", "loss (.*)"), "value 3", "nothing on stdout matches 'loss (.*)'"),
+        (
+            Reader("regex", "loss (.*)"),
+            "loss abc",
+            "'abc', matched by 'loss (.*)', is not a number",
+        ),
+        (Reader("regex", "(x)?y"), "y", "None, matched by '(x)?y', is not a number"),
+        (Reader("json", "loss"), "loss 3", "no JSON with the key 'loss' on stdout"),
+        (Reader("json", "loss"), '{"loss": "3"}', "'loss' is '3' and not a number"),
+        (Reader("json", "loss"), '{"loss": true}', "'loss' is True and not a number"),
+        (Reader("json", "loss"), '{"loss": NaN}', "the value is nan"),
+        (Reader("json", "a.b"), '{"a": 3}', "no JSON with the key 'a.b' on stdout"),
+    ],
+)
+def test_no_value(reader: Reader, output: str, why: str) -> None:
+    with pytest.raises(NoValue) as caught:
+        reader.read(output)
+    assert str(caught.value) == why
+
+
+def test_regex_and_json_find_the_last_one() -> None:
+    text = "loss 3\nloss 2\nepoch 9\n"
+    assert Reader("regex", r"^loss (\d+)").read(text) == 2.0
+    assert Reader("regex", r"\d").read(text) == 9.0
+    lines = '{"loss": 3}\nstep\n{"loss": 2, "eval": {"f1": [0.1, 0.2], "a.b": 7}}\n'
+    assert Reader("json", "loss").read(lines) == 2.0
+    assert Reader("json", "eval.f1.1").read(lines) == 0.2
+    assert Reader("json", "a.b").read('{"a.b": 7}') == 7.0
+    assert Reader("json", "loss").read('{\n  "loss": 5\n}\n') == 5.0
+    assert math.isclose(Reader("json", "0").read("[1.5]"), 1.5)
+
+
+def test_bad_readers() -> None:
+    with pytest.raises(ValueError, match=r"--regex must be a regular expression, got '\('"):
+        Reader("regex", "(")
+    with pytest.raises(ValueError, match="--json must be the key"):
+        Reader("json", "")
+
+
+def test_placeholders() -> None:
+    command = Template(("./train", "--lr={lr}", "{n}", '{"rate": {lr}}', "{{lr}}", "{ x }", "{}"))
+    assert command.placeholders == {"lr", "n"}
+    command.check(["lr", "n"])
+    assert command.fill({"lr": 1e-05, "n": 3}) == [
+        "./train", "--lr=1e-05", "3", '{"rate": 1e-05}', "{lr}", "{ x }", "{}",
+    ]  # fmt: skip
+    assert command.shown({"lr": 0.5, "n": 3}).startswith("./train --lr=0.5 3 '{")
+    with pytest.raises(ValueError, match=r"placeholder \{n\}, but there is no --param n="):
+        command.check(["lr"])
+    with pytest.raises(ValueError, match=r"does not use the parameter m: put \{m\} where"):
+        command.check(["lr", "n", "m"])
+    with pytest.raises(ValueError, match="after --, got nothing"):
+        Template(())
+
+
+def test_a_seed_is_there_without_being_a_parameter() -> None:
+    command = Template(("p", "{x}", "{seed}"))
+    command.check(["x"])
+    assert command.shown({"x": 1}) == "p 1 '{seed}'"
+    assert Template(("p", "{seed}")).fill({"seed": 4}) == ["p", "4"]
+
+
+@given(st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1))
+def test_the_shell_takes_values_as_they_are(value: str) -> None:
+    [text] = Template(("printf", "%s", "{x}", "|", "cat"), shell=True).fill({"x": value})
+    assert shlex.split(text)[2] == value
+
+
+def test_the_shell_itself_agrees() -> None:
+    hostile = 'a\'b "c" $(echo pwned) `id` ; | & \\ *'
+    [text] = Template(("printf", "%s", "{x}", "|", "cat"), shell=True).fill({"x": hostile})
+    assert subprocess.run(text, shell=True, capture_output=True, check=True).stdout.decode() == (
+        hostile
+    )

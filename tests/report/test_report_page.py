@@ -1,0 +1,283 @@
+"""The page of a run, as a file and in a browser."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+from bench_browser import CHROMIUM, Browser
+
+import noisewise as nw
+from noisewise.methods import CMAES, RBPEM, Method
+from noisewise.report import facts
+from noisewise.report.page import page
+from noisewise.report.svg import Axis, Chart, Series, draw, short
+
+#: Names cannot hold spaces, braces or "="; values of choices and commands can.
+HOSTILE = {
+    "<script>pwned()</script>": "0..1",
+    "</script><svg/onload>": "0..5:int",
+    'a"onmouseover&lt;': "1..100:log",
+    "'$title$$": '<img src=x onerror=pwned=1>," onload="pwned=1',
+    "日本語\u202e": "0..1",
+}
+COMMAND = ["</code><script>pwned=1</script>", *(f"{{{name}}}" for name in HOSTILE)]
+
+
+def run(
+    method: Method | str = "auto",
+    budget: int = 240,
+    extra: dict[str, Any] | None = None,
+    tells: int | None = None,
+    fail: float = 0.05,
+    **options: Any,
+) -> nw.Optimizer:
+    """A noisy run on the unit cube, in which some evaluations fail."""
+    options = {"bounds": (np.zeros(6), np.ones(6)), "rng": 0} | options
+    opt = nw.Optimizer(budget=budget, method=method, extra=extra, **options)
+    rng = np.random.default_rng(1)
+    while not opt.done and (tells is None or opt.spent < tells):
+        for trial in opt.ask():
+            value = float(((trial.x - 0.4) ** 2).sum() + 0.1 * rng.normal())
+            opt.tell(trial.id, math.nan if rng.random() < fail else value)
+    return opt
+
+
+@pytest.fixture(scope="module")
+def hostile() -> str:
+    extra = {"space": HOSTILE, "command": COMMAND, "shell": False, "maximize": False}
+    return page(facts.of(run(RBPEM(), confirm=10, extra=extra), "<b>run & $more ${x}</b>"))
+
+
+class Collector(HTMLParser):
+    """Elements and attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_nothing_comes_from_elsewhere_and_names_do_nothing(hostile: str) -> None:
+    tags = Collector(hostile).tags
+    names = [tag for tag, _ in tags]
+    assert names.count("script") == 2  # data and the page's own
+    assert not {"link", "iframe", "object", "img"} & set(names)
+    for tag, attributes in tags:
+        assert tag != "b" or set(attributes) == {"style"}  # marks on tracks
+        assert not [a for a in attributes if a.startswith("on") or a in ("src", "href")]
+    assert "http" not in hostile.replace("http-equiv", "")
+    assert "<title>&lt;b&gt;run &amp; $more ${x}&lt;/b&gt;</title>" in hostile
+
+
+def test_everything_is_told(hostile: str) -> None:
+    for heading in (
+        "Recommended", "Use it", "The luckiest draw", "What happened", "The run", "Residuals",
+        "How the budget was spent", "Where the search ended", "Checks of the noise model",
+        "Numbers behind the figures", "Values", "Misranking", "Step size", "Population",
+        "Mean learning rate",
+    ):  # fmt: skip
+        assert f">{heading}</h" in hostile, heading
+    assert "the mean of 10 evaluations of this very point" in hostile.lower()
+    assert "of all evaluations failed" in hostile
+    assert hostile.count('class="track"') == 6  # one per coordinate, choices have several
+
+
+def test_what_a_run_of_the_library_shows() -> None:
+    text = page(facts.of(run(CMAES()), "plain"))
+    assert "<td>x6</td>" in text
+    assert "Nothing was evaluated twice" in text
+    for absent in ("Use it", "Residuals", "Checks of the noise model", "has not ended"):
+        assert absent not in text
+    unbounded = page(facts.of(run(x0=np.zeros(6), sigma0=1.0, bounds=None), "plain"))
+    assert 'class="track"' not in unbounded
+    assert "mostly between" in unbounded
+
+
+@pytest.mark.parametrize("tells", [0, 1, 7])
+def test_a_run_that_has_hardly_begun(tells: int) -> None:
+    opt = nw.Optimizer(budget=50, bounds=[(0, 1)] * 2, rng=0)
+    for trial in opt.ask()[:tells]:
+        opt.tell(trial.id, 1.0)
+    text = page(facts.of(opt, "early"))
+    assert "The run has not ended yet." in text
+    assert ("No generation is complete yet." in text) == (opt.generation == 0)
+
+
+def test_a_run_in_which_nothing_worked() -> None:
+    text = page(facts.of(run(fail=1.1), "sad"))
+    assert "unknown" in text
+    assert "no evaluation has succeeded" in text
+    assert "nan" not in text.split("<script")[0]
+
+
+def test_facts() -> None:
+    opt = run(confirm=20)
+    found, result = facts.of(opt, "run"), opt.result()
+    assert found.value == result.fun
+    # Student's t, 19 degrees of freedom
+    confirmed = 20 - int(20 - found.measured)
+    assert confirmed == found.measured > 15
+    half = (found.interval[1] - found.interval[0]) / 2
+    assert 2.0 < half / result.fun_se < 2.2
+    assert found.history["misranking_mean"][-1] == pytest.approx(result.misranking)
+    assert found.history["luckiest"][-1] >= result.fun_best_observed
+    assert sum(found.parts.values()) == 240
+    assert [s.name for s in found.spreads] == [f"x{j}" for j in range(1, 7)]
+    assert found.spreads[0].share == pytest.approx(opt.deviations[0])
+    assert found.spreads[0].at == pytest.approx(result.x[0])
+
+
+def test_names_of_a_wrong_space_are_not_used() -> None:
+    for space in ({"a": "0..1"}, {"a": 3}, ["a"], {"a": "0..1:odd"}):
+        found = facts.of(run(budget=30, extra={"space": space, "command": 3}), "run")
+        assert list(found.recommended) == [f"x{j}" for j in range(1, 7)]
+        assert found.command == ""
+
+
+def test_more_is_better_turns_signs() -> None:
+    less, more = (facts.of(run(extra={"maximize": m}), "run") for m in (False, True))
+    assert more.value == -less.value
+    assert more.luckiest_value == -less.luckiest_value
+    assert more.interval == tuple(-end for end in reversed(less.interval))
+    np.testing.assert_array_equal(more.history["luckiest"], -less.history["luckiest"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "log", "ticks"),
+    [
+        (0.0, 1.0, False, ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+        (-0.031, 0.072, False, ["-0.025", "0", "0.025", "0.05"]),
+        (0.0, 3000.0, False, ["0", "1000", "2000", "3000"]),
+        (0.5, 4.0, True, ["0.5", "1", "2"]),
+        (1e-12, 1e3, True, ["1e-12", "1e-9", "1e-6", "0.001", "1", "1000"]),
+        (0.9, 150.0, True, ["1", "10", "100"]),
+        (1e6, 9e6, False, ["2e6", "4e6", "6e6", "8e6"]),
+    ],
+)
+def test_ticks_are_round(low: float, high: float, log: bool, ticks: list[str]) -> None:
+    assert [short(t) for t in Axis(low, high, 0.0, 1.0, log).ticks()] == ticks
+
+
+@pytest.mark.parametrize("values", [[1.0] * 5, [math.nan] * 5, [1e-150, 1e150, 1.0, 2.0, 3.0]])
+def test_odd_data_can_be_drawn(values: list[float]) -> None:
+    series = Series("s", np.array(values))
+    for log in (True, False):
+        text = draw(Chart("c", "t", (series,), ((1.0, "mark"),), log=log), np.arange(1.0, 6.0))
+        assert "nan" not in text
+        assert "inf" not in text
+
+
+@pytest.fixture(scope="module")
+def browser(hostile: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None:
+        if os.environ.get("NOISEWISE_REQUIRE_BROWSER"):
+            pytest.fail("NOISEWISE_REQUIRE_BROWSER is set, but there is no chromium")
+        pytest.skip("needs chromium")
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(hostile, encoding="utf-8")
+    with Browser() as opened:
+        opened.size(1280, 900)
+        opened.open(path)
+        yield opened
+
+
+def test_it_runs_alone(browser: Browser) -> None:
+    assert browser.evaluate("document.title") == "<b>run & $more ${x}</b>"
+    assert browser.evaluate("typeof window.pwned") == "undefined"
+    assert [url for url in browser.requests if not url.startswith("file:")] == []
+    assert browser.complaints == []
+    for name in HOSTILE:
+        assert browser.evaluate(f"document.body.innerText.includes({json.dumps(name)})"), name
+
+
+def readings(browser: Browser) -> list[str]:
+    found: list[str] = browser.evaluate(
+        "[...document.querySelectorAll('output')].map(o => o.textContent)"
+    )
+    return found
+
+
+def test_figures_are_read_together(browser: Browser) -> None:
+    """A pointer over one figure reads all of them at the same evaluation; so do arrow keys."""
+    assert readings(browser) == [""] * 5
+    move = (
+        "(() => { const s = document.querySelectorAll('figure[data-chart] svg')[0], "
+        "b = s.getBoundingClientRect(); s.dispatchEvent(new PointerEvent('%s', "
+        "{clientX: b.left + %s * b.width, clientY: b.top + 20})); })()"
+    )
+    browser.evaluate(move % ("pointermove", 1.0))
+    assert browser.evaluate("document.querySelectorAll('svg.reading').length") == 5
+    last = readings(browser)
+    assert last[0].startswith("After 2")
+    assert "mean of a generation 0." in last[0]
+    assert len({text.split(":")[0] for text in last}) == 1
+    browser.evaluate(move % ("pointermove", 0.0))
+    assert readings(browser)[0].startswith("After 1")
+    assert readings(browser)[0] != last[0]
+    browser.evaluate(move % ("pointerleave", 0.0))
+    assert readings(browser) == [""] * 5
+    key = (
+        "document.querySelectorAll('figure[data-chart] svg')[0]"
+        ".dispatchEvent(new KeyboardEvent('keydown', {key: '%s'}))"
+    )
+    browser.evaluate(key % "ArrowLeft")
+    assert readings(browser) == last
+    browser.evaluate(key % "ArrowLeft")
+    assert readings(browser) != last
+    browser.evaluate(move % ("pointerleave", 0.0))
+
+
+def test_it_can_be_read_on_a_phone(browser: Browser) -> None:
+    browser.size(390, 844)
+    assert browser.evaluate("document.documentElement.scrollWidth") == 390
+    widths = browser.evaluate(
+        "[...document.querySelectorAll('figure > svg')].map(s => s.getBoundingClientRect().width)"
+    )
+    assert min(widths) > 340
+    assert max(widths) <= 390
+    sizes = browser.evaluate(
+        "[...document.querySelectorAll('td, p, div.row, figcaption, figure > svg text')].map(e => "
+        "parseFloat(getComputedStyle(e).fontSize) * "
+        "(e.ownerSVGElement ? e.ownerSVGElement.getBoundingClientRect().width / 400 : 1))"
+    )
+    assert min(sizes) >= 11
+    browser.size(1280, 900)
+
+
+def contrast(browser: Browser) -> float:
+    """Of the text to the page, by the rule of WCAG 2."""
+    script = "getComputedStyle(document.body).%s.match(/\\d+/g).slice(0, 3).map(Number)"
+    light = []
+    for name in ("color", "backgroundColor"):
+        rgb = np.array(browser.evaluate(script % name)) / 255.0
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        light.append(float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05)
+    return max(light) / min(light)
+
+
+def test_in_the_dark_and_on_paper(browser: Browser) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert contrast(browser) > 7.0
+    assert browser.evaluate(paper) == "rgb(255, 255, 255)"
+    emulate(browser, features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    assert contrast(browser) > 7.0
+    assert browser.evaluate(paper) != "rgb(255, 255, 255)"
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    emulate(browser, media="print", features=dark)
+    assert browser.evaluate(paper) == "rgb(255, 255, 255)"
+    assert browser.evaluate("getComputedStyle(document.querySelector('output')).display") == "none"
+    emulate(browser, media="", features=[])
+
+
+def emulate(browser: Browser, **media: Any) -> None:
+    browser._call("Emulation.setEmulatedMedia", **media)
