@@ -66,7 +66,7 @@ def write(study: Study, scope: Scope, rows: Sequence[Row], out: Path) -> Path:
     ]
     for i, table in enumerate(tables, start=1):
         parts.append(table.markdown())
-        (out / f"{study.name}-{i}.csv").write_text(table.csv())
+        (out / f"{study.name}-{i}.csv").write_text(table.csv().rstrip("\n") + "\n")
     page.write_text("\n\n".join(parts) + "\n")
     return page
 
