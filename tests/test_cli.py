@@ -94,6 +94,13 @@ def test_json_for_scripts_and_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     assert {type(line["parameters"]["n"]) for line in log} == {int}
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_ends_the_log_and_not_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune("--log", "/dev/full") == 0
+    assert capsys.readouterr().err.count("the log ends here: [Errno 28]") == 1
+    assert shown(capsys)["failures"] == 0
+
+
 def test_more_is_better(capsys: pytest.CaptureFixture[str]) -> None:
     program = ["awk", "BEGIN { print 5 - ({x}-0.3)^2 - ({n}-7)^2/50 }"]
     assert tune("--maximize", program=program, budget=150) == 0

@@ -37,7 +37,7 @@ valid = [(activations(x), y) for x, y in sample(60)]
 for epoch in range(args.epochs):
     for phi, y in train:
         miss = sum(map(float.__mul__, weights, phi)) - y
-        weights = [w - args.lr * miss * p for w, p in zip(weights, phi)]
+        weights = [w - args.lr * miss * p for w, p in zip(weights, phi, strict=True)]
         if abs(miss) > 1e3:
             raise SystemExit("training diverged")
     if epoch % 5 == 0:

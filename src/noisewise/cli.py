@@ -8,6 +8,7 @@ same command goes on.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -46,15 +47,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
-        print(f"noisewise: {error}", file=sys.stderr)
+        _say(str(error))
         return WRONG
     except Interrupted as interrupted:
-        print(f"noisewise: {interrupted}", file=sys.stderr)
+        _say(str(interrupted))
         return interrupted.code
     except KeyboardInterrupt:
-        print("noisewise: interrupted", file=sys.stderr)
+        _say("interrupted")
         return INTERRUPTED
     return code
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # after a hang-up there is nobody to hear it
+        print(f"noisewise: {text}", file=sys.stderr, flush=True)
 
 
 def _bench(words: list[str]) -> int:
@@ -63,10 +69,9 @@ def _bench(words: list[str]) -> int:
 
         return bench(words)
     except ModuleNotFoundError as error:
-        print(
-            f"noisewise bench needs the extra 'bench' ({error.name} is missing): "
-            "pip install 'noisewise[bench]'",
-            file=sys.stderr,
+        _say(
+            f"bench needs the extra 'bench' ({error.name} is missing): "
+            "pip install 'noisewise[bench]'"
         )
         return WRONG
 
@@ -214,7 +219,7 @@ def _tune(args: argparse.Namespace) -> int:
         print(text.summary(found))
         print(f"\nMore: noisewise report {args.out}")
     if not found.success:
-        print(f"noisewise: no answer; remove {args.out} to begin again", file=sys.stderr)
+        _say(f"no answer; remove {args.out} to begin again")
     return DONE if found.success else NO_ANSWER
 
 
@@ -270,4 +275,4 @@ def _described(method: methods.Method) -> str:
     """The first sentence of what is said about a method."""
     paragraph = " ".join((method.__doc__ or "").split("\n\n")[0].split())
     shape = " (diagonal covariance)" if method.covariance == "diagonal" else ""
-    return paragraph.split(". ")[0].rstrip(".") + shape
+    return paragraph.split(". ")[0].rstrip(".").replace("``", "") + shape

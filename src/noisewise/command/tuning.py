@@ -124,7 +124,7 @@ def probe(job: Job, options: Options, n: int | None) -> tuple[ProbeReport, int]:
 
 @contextlib.contextmanager
 def _program(job: Job, options: Options, live: Live) -> Iterator[Program]:
-    with Log(options.log) as log:
+    with Log(options.log, live.note) as log:
 
         def listen(evaluation: Evaluation) -> None:
             live.evaluation(evaluation)

@@ -54,6 +54,11 @@ class Live:
                 self._write(self._line() + "\n")
             self._tenth = tenth
 
+    def note(self, text: str) -> None:
+        """Say something else."""
+        with self._lock:
+            self._say(text)
+
     def generation(self, intermediate_result: Result) -> None:
         """A generation is done: what it saw and what follows."""
         result = intermediate_result
@@ -76,11 +81,15 @@ class Live:
             return
         self._reasons.add(evaluation.failure)
         given = ", ".join(f"{name}={valued(v)}" for name, v in evaluation.parameters.items())
+        self._say(f"an evaluation failed ({given}): {evaluation.failure}")
+        if len(self._reasons) == _MOST_REASONS:
+            self._say("further kinds of failures are counted, not shown")
+
+    def _say(self, text: str) -> None:
+        """A line of its own."""
         if self._tty:
             self._rewrite("")
-        self._write(f"an evaluation failed ({given}): {printable(evaluation.failure)}\n")
-        if len(self._reasons) == _MOST_REASONS:
-            self._write("further kinds of failures are counted, not shown\n")
+        self._write(f"{printable(text)}\n")
 
     def _line(self) -> str:
         filled = _WIDTH * self._spent // self._budget

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,9 +13,13 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Appends to ``path``, from any thread; a path of None logs nothing."""
+    """Appends to ``path``, from any thread; a path of None logs nothing. If that fails on the
+    way, ``complain`` is told once and no more is written: evaluations are worth more."""
 
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str] | None, complain: Callable[[str], None]
+    ) -> None:
+        self._complain = complain
         self._file = None if path is None else open(path, "a", encoding="utf-8")  # noqa: SIM115
         self._lock = threading.Lock()
 
@@ -29,8 +34,12 @@ class Log:
             "failure": evaluation.failure,
         }
         with self._lock:
-            self._file.write(json.dumps(line) + "\n")
-            self._file.flush()
+            try:
+                self._file.write(json.dumps(line) + "\n")
+                self._file.flush()
+            except OSError as error:
+                self._file = None
+                self._complain(f"the log ends here: {error}")
 
     def __enter__(self) -> Log:
         return self
