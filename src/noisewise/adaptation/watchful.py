@@ -63,6 +63,7 @@ class Watchful(Adaptation):
     smallest: int
     largest: float
     workers: int = 1
+    centred: bool = True
 
     def start(self, setup: Setup) -> WatchfulMemory:
         return WatchfulMemory(float(self.smallest), self.smallest, self.largest, peak=self.smallest)
@@ -86,7 +87,7 @@ class Watchful(Adaptation):
             population=k,
             reevaluations=looks,
             noise=way,
-            centred=not new.deterministic,
+            centred=self.centred and not new.deterministic,
         )
         return new, controls, after
 

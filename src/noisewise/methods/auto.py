@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from noisewise._check import one_of
+from noisewise._check import fraction, one_of
 from noisewise._data import data
 from noisewise.adaptation.watchful import Watchful
 from noisewise.core.covariance import Diagonal, Full
@@ -36,14 +36,21 @@ class Auto(Method):
 
     covariance
         ``"auto"``: full if the budget is long enough to learn it, else diagonal.
+    grow, centred, scores
+        For ablations: False, False and 0 leave out the growing population, the centred update
+        and the normal scores (which need the centred update).
     """
 
     name: ClassVar[str] = "auto"
 
     covariance: str = "auto"
+    grow: bool = True
+    centred: bool = True
+    scores: float = 0.5
 
     def __post_init__(self) -> None:
         one_of("covariance", self.covariance, ("auto", "full", "diagonal"))
+        fraction("scores", self.scores)
         if self.covariance == "auto":
             replace(self, covariance="diagonal")  # checks the other options
         else:
@@ -59,8 +66,9 @@ class Auto(Method):
 
     def parts(self, setup: Setup) -> Parts:
         smallest = self.controls(setup).population
-        adaptation = Watchful(smallest, max(_largest(setup), 2.0 * smallest), setup.workers)
-        return Parts(self.profile, Watch(), Blended(), adaptation, LateMean())
+        largest = max(_largest(setup), 2.0 * smallest) if self.grow else 1.001 * smallest
+        adaptation = Watchful(smallest, largest, setup.workers, self.centred)
+        return Parts(self.profile, Watch(), Blended(self.scores), adaptation, LateMean())
 
 
 def _largest(setup: Setup) -> float:

@@ -5,7 +5,7 @@
 | w | profile, positive for the better half | (k,) |
 | s | normal scores of the ranks, best positive | (k,) |
 | t | s sum(w s) / sum(s^2): as steep as w is | (k,) |
-| b | share of t in the weights of the mean, at most HALF | |
+| b | share of t in the weights of the mean, at most `share` | |
 
 When values are mostly noise the worse half says as much about where to go as the better half;
 when they are not, what matters is what the best have in common. So the mean moves by
@@ -26,13 +26,13 @@ from noisewise.generation import Generation, Selection
 from noisewise.noise.displacement import merged_order, moves, reevaluated
 from noisewise.selection.hard import rank_weights
 
-#: Share of the normal scores where ranks are nothing but noise.
-HALF = 0.5
-
 
 @dataclass(frozen=True)
 class Blended(Selection):
-    """The profile for the covariance, a blend of the profile and normal scores for the mean."""
+    """The profile for the covariance, a blend of the profile and normal scores for the mean;
+    ``share`` is that of the scores where ranks are nothing but noise."""
+
+    share: float = 0.5
 
     def weigh(self, gen: Generation, memory: Any) -> tuple[FloatArray, Any]:
         samples, k = gen.samples, len(gen.X)
@@ -44,7 +44,7 @@ class Blended(Selection):
             return rank_weights(samples.mean(), gen.profile), memory
         weights = np.empty(k)
         weights[order] = gen.profile
-        blend = HALF * gen.controls.noise
+        blend = self.share * gen.controls.noise
         if blend > 0.0 and gen.controls.centred:
             s = normal_scores(k)
             t = s * (float(gen.profile.dot(s)) / float(s.dot(s)))

@@ -6,12 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from noisewise_bench.experiments import auto, baselines, estimators, tasks
+from noisewise_bench.experiments import ablation, auto, baselines, estimators, tasks
 from noisewise_bench.experiments.study import Scope, Study, execute, write
 from noisewise_bench.names import BenchError, numbers
 
 STUDIES: dict[str, Study] = {
-    module.STUDY.name: module.STUDY for module in (auto, baselines, estimators, tasks)
+    module.STUDY.name: module.STUDY for module in (ablation, auto, baselines, estimators, tasks)
 }
 
 
