@@ -13,7 +13,7 @@ import numpy as np
 import noisewise as nw
 from noisewise import _data, methods
 from noisewise.core.profiles import Log, PowerLift, Uniform
-from noisewise.methods import CMAES, RBPEM, Method
+from noisewise.methods import CMAES, RBPEM, Method, Resample
 
 Value = Callable[[nw.Trial], float]
 
@@ -40,6 +40,8 @@ METHODS: dict[str, Method] = _registered() | {
     "sep-cma-es, power lift": CMAES(covariance="diagonal", profile=PowerLift()),
     "rb-pem, ridge, active": RBPEM(centre="ridge", k_max=3, profile=Log(active=True)),
     "rb-pem, power lift": RBPEM(profile=PowerLift(), scale="variance"),
+    "rb-pem, archive": RBPEM(centre="archive", scale="spread", fallback=("pool_size",)),
+    "resample, median": Resample(k=3, aggregate="median", covariance="diagonal"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import subprocess
 import sys
@@ -198,3 +199,25 @@ def test_the_optimum_on_the_border_is_found(named_method: Method) -> None:
     opt = support.start(named_method, d=2, budget=300, bounds=(1.5, 4.0), sigma0=0.5)
     support.drive(opt)
     assert (opt.recommend().x < 1.8).all()
+
+
+@given(seed=st.integers(0, 10**6), noise=st.sampled_from([0.0, 1e-3, 1e6]))
+def test_nothing_overflows(method: Method, seed: int, noise: float) -> None:
+    """Flat and stepped objectives, heavy tails, failures, boxes and odd step sizes: no warning
+    from the library, which pytest would turn into an error."""
+    rng = np.random.default_rng(seed)
+    d, bounds = int(rng.integers(1, 6)), [None, (-4.0, 4.0), (None, 3.0)][rng.integers(3)]
+    flat, failing = rng.random() < 0.5, rng.choice([0.0, 0.1, 0.5])
+
+    def value(trial: nw.Trial) -> float:
+        if rng.random() < failing:
+            return math.nan
+        base = 1.0 if flat else float(np.floor(trial.x).sum())
+        return base + noise * float(rng.standard_cauchy())
+
+    method = support.with_population(method, [None, 2, 3, 9][rng.integers(4)])
+    opt = support.start(
+        method, d, int(rng.integers(1, 200)), bounds=bounds, sigma0=10.0 ** rng.uniform(-6, 3)
+    )
+    support.drive(opt, value)
+    assert np.isfinite(opt.result().x).all()

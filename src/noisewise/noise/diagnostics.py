@@ -23,6 +23,7 @@ from noisewise._types import FloatArray
 from noisewise.history import History
 from noisewise.noise.pool import Pool
 from noisewise.noise.samples import Samples
+from noisewise.noise.scales import LEAST
 
 #: Name, threshold, which side of it fires, and what that means in plain words.
 CHECKS: dict[str, tuple[float, str, str]] = {
@@ -113,7 +114,7 @@ class Diagnostics:
             # Two Gaussian values differ by sqrt(2) times as much as one from the median.
             apart = math.sqrt(2.0) * spread
             self.centre = self._average(self.centre, float(np.abs(change).mean()) / apart)
-        if expected.min() > 1e-300:  # there was a prediction
+        if expected.min() > LEAST:  # there was a prediction
             off = np.minimum(np.abs(eps), _FAR_OFF * expected) / expected
             self.ratio = self._average(self.ratio, float(off.mean()))
 

@@ -90,7 +90,7 @@ class NoiseModel:
         s = self._scale(gen, memory, np.where(good, y, 0.0))
         if self.centre == "ridge" and good.sum() >= 2:
             c[good] = centres.ridge(gen.standardise(gen.X[good]), y[good])
-        elif memory.archive is not None and memory.archive.size >= 2 * len(y):
+        elif memory.archive is not None and memory.archive.size >= 2 * len(y) and good.any():
             X, past = memory.archive.points()
             Z = gen.standardise(gen.X[good])
             noise = s[good] * np.sqrt(np.mean(memory.pool.z**2)) if memory.pool.size else s[good]

@@ -17,6 +17,8 @@ import numpy as np
 from noisewise._types import FloatArray
 
 MODELS = ("constant", "linear", "variance", "spread")
+#: Scales are never smaller than this.
+LEAST = 1e-200
 
 
 def fit(model: str, x: FloatArray, eps: FloatArray) -> tuple[float, float]:
@@ -37,7 +39,7 @@ def fit(model: str, x: FloatArray, eps: FloatArray) -> tuple[float, float]:
 
 
 def evaluate(model: str, coefficients: tuple[float, float], x: FloatArray) -> FloatArray:
-    """s at each x, never zero."""
+    """s at each x, never so small that a residual over it overflows."""
     a, b = coefficients
     if model == "constant":
         s = np.full(len(x), a)
@@ -45,7 +47,7 @@ def evaluate(model: str, coefficients: tuple[float, float], x: FloatArray) -> Fl
         s = a + b * np.abs(x)
     else:
         s = np.sqrt(a + b * x * x)
-    return np.asarray(np.maximum(s, np.finfo(float).tiny))
+    return np.asarray(np.maximum(s, LEAST))
 
 
 def spread(values: FloatArray) -> float:

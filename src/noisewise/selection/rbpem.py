@@ -63,7 +63,8 @@ class ResidualBootstrap(Selection):
         y = y[np.isfinite(y)]
         i, j = np.triu_indices(len(y), 1)
         noise = self.model.typical_residual(gen, memory, y)
-        gaps = np.abs(y[i] - y[j]) / noise if noise > 0.0 else np.empty(0)
+        with np.errstate(over="ignore"):  # infinitely far apart, then
+            gaps = np.abs(y[i] - y[j]) / noise if noise > 0.0 else np.empty(0)
         memory.diagnostics.compute(gen.index, memory.pool, self.model.clip, gaps)
 
     def report(self, memory: NoiseMemory) -> tuple[dict[str, FloatArray], list[str]]:
