@@ -172,12 +172,13 @@ def test_no_checkpoint_at_all(tmp_path: Path, text: bytes) -> None:
         [],
         None,
         5,
-        {"run": None, "method": None},
+        {"run": None, "method": None, "extra": {"~dict": []}},
+        {"run": {"~dict": []}, "method": None, "extra": {"~dict": []}},
         {"run": 5, "method": {"~CMAES": {}}},
         {"run": {"~Ledger": {}}, "method": None},
         {"method": None},
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_hostile_bodies(tmp_path: Path, body: Any) -> None:
     path = written(tmp_path / "run", body)
