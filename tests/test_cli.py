@@ -177,6 +177,23 @@ def test_another_command_on_the_same_file(
     assert "run.nw" in complained
 
 
+def test_the_order_of_parameters_is_that_of_the_coordinates(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert tune("--quiet") == 0
+    capsys.readouterr()
+    turned = ["tune", *PARAMS[2:], *PARAMS[:2], "--budget", "40", "--seed", "1", "--", *PLAIN]
+    assert "there the order of --param is ['x', 'n']" in complaint(capsys, *turned)
+
+
+def test_a_file_of_the_library_is_not_taken_over(capsys: pytest.CaptureFixture[str]) -> None:
+    nw.Optimizer(budget=40, bounds=[(0, 1)] * 2).save("run.nw")
+    command = ["tune", *PARAMS, "--budget", "40", "--", *PLAIN]
+    assert "run.nw holds a run of another command: there --param is None" in complaint(
+        capsys, *command
+    )
+
+
 def test_failures_are_told_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
     script = "[ {n} -lt 12 ] || { echo 'too \x1b[31mlarge' >&2; exit 3; }; echo {x}"
     assert tune(program=["sh", "-c", script]) == 0
@@ -352,7 +369,7 @@ def test_in_a_terminal_one_line_rewrites_itself() -> None:
     code, text = in_terminal(words)
     assert code == 0
     assert "60/60" in text
-    lines = re.findall(r"\r([█·][^\r\n]*)\x1b\[K", text)
+    lines = re.findall(r"\r([^\r\n\x1b]*\d+/60  [^\r\n\x1b]*)\x1b\[K", text)
     assert len(lines) > 20
     assert max(map(len, lines)) <= 49
     assert not re.search(r"\x1b\[[0-9;]*m", text)  # no colour

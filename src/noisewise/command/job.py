@@ -57,8 +57,6 @@ class Job:
 
 
 def _parameter_difference(theirs: dict[Any, Any], mine: dict[str, str]) -> str:
-    for name in [*mine, *theirs]:
-        if theirs.get(name) != mine.get(name):
-            there, here = (side.get(name, "not given") for side in (theirs, mine))
-            return f"there --param {name} is {shown(there, 60)}, here {shown(here, 60)}"
-    return ""
+    name = next(name for name in [*mine, *theirs] if theirs.get(name) != mine.get(name))
+    there, here = (side.get(name, "not given") for side in (theirs, mine))
+    return f"there --param {name} is {shown(there, 60)}, here {shown(here, 60)}"

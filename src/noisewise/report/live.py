@@ -51,7 +51,7 @@ class Live:
             if self._tty:
                 self._rewrite(self._line())
             elif tenth > self._tenth:
-                self._write(self._line() + "\n")
+                self._write(f"{self._bar()} {self._line()}\n")
             self._tenth = tenth
 
     def note(self, text: str) -> None:
@@ -92,18 +92,23 @@ class Live:
         self._write(f"{printable(text)}\n")
 
     def _line(self) -> str:
-        filled = _WIDTH * self._spent // self._budget
-        bar = "█" * filled + "·" * (_WIDTH - filled)
         new = self._spent - self._already
         passed = time.monotonic() - self._start
         left = passed * (self._budget - self._spent) / new if new else math.nan
-        parts = [f"{bar} {self._spent}/{self._budget}", self._seen]
+        parts = [f"{self._spent}/{self._budget}", self._seen]
         parts += [f"{self._failures} failed"] if self._failures else []
         parts.append(f"{clock(left)} left")
         return "  ".join(part for part in parts if part)
 
+    def _bar(self) -> str:
+        filled = _WIDTH * self._spent // self._budget
+        return "█" * filled + "·" * (_WIDTH - filled)
+
     def _rewrite(self, line: str) -> None:
-        self._write(f"\r{line[: self._columns() - 1]}\x1b[K")
+        """Replace the terminal's last line, with a bar if there is room for it."""
+        room = self._columns() - 1
+        bar = f"{self._bar()} " if line and len(line) + _WIDTH < room else ""
+        self._write(f"\r{bar}{line[:room]}\x1b[K")
 
     def _columns(self) -> int:
         """Width of the terminal; a line that wraps could not be rewritten."""

@@ -130,7 +130,7 @@ def _events(facts: Facts) -> str:
 def _charts(facts: Facts, shown: dict[str, FloatArray]) -> list[Chart]:
     level = () if math.isnan(facts.value) else ((facts.value, "estimate"),)
     noise = (
-        Series("of a generation", shown["misranking"], "dots"),
+        Series("one generation", shown["misranking"], "dots"),
         Series("running mean", shown["misranking_mean"]),
     )
     return [
