@@ -9,6 +9,7 @@ from noisewise.optimizer import Optimizer
 from noisewise.probe import ProbeReport, probe
 from noisewise.recommend import Recommendation
 from noisewise.result import Result
+from noisewise.space import Space
 
 __version__ = "0.1.0"
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "ProbeReport",
     "Recommendation",
     "Result",
+    "Space",
     "Trial",
     "executors",
     "list_methods",
