@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 import noisewise as nw
 import support
 from noisewise.methods import Method
+
+# Whoever starts the tests in the background may have had SIGINT ignored, and every process started
+# from here would inherit that: the tests of Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 settings.register_profile(
     "ci",

@@ -205,3 +205,14 @@ def test_confirmations_that_all_fail_say_so() -> None:
     assert math.isnan(result.fun)
     assert math.isfinite(result.fun_best_observed)
     assert result.n_failures == 4
+
+
+def test_a_single_left_over_evaluation_does_not_replace_the_estimate() -> None:
+    """Budget 21 is one generation of two, ten times each, and one evaluation more."""
+    opt = nw.Optimizer(
+        np.ones(10), sigma0=1.0, budget=21, method=Resample(k=10, population=2), rng=0
+    )
+    support.drive(opt, lambda trial: float(trial.x @ trial.x))
+    r = opt.result()
+    assert r.nfev == 21
+    assert np.isfinite(r.fun_se)

@@ -264,8 +264,11 @@ class Engine:
         """All trials of a wave are told: ask for more, or close the generation."""
         run = self.run
         if run.confirming:
-            run.around = run.samples.values[0]
-            self.note_best(self.recommend().x[None], run.around[None])
+            measured = run.samples.values[0]
+            # One value says less about f than the last generation does, and nothing of its error.
+            if len(measured) >= 2 or len(run.around) == 0:
+                run.around = measured
+            self.note_best(self.recommend().x[None], measured[None])
             return
         run.wave += 1
         self._gen.wave = run.wave

@@ -150,7 +150,7 @@ class Full(Covariance):
         C += C.T
         C *= 0.5
         D2, B, info = lapack.dsyevd(C)
-        if info != 0 or not D2[-1] > 0.0 or not math.isfinite(D2[-1]):
+        if info != 0 or not max(D2[-1], least) > 0.0 or not math.isfinite(D2[-1]):
             return self.start(len(C))
         least = max(least, _SMALLEST * D2[-1])
         if D2[0] < least:

@@ -73,7 +73,7 @@ class PowerLift(Profile):
         return w
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _log(n: int, active: bool) -> FloatArray:
     # Eq. (app_log_weights): log(mu + 1/2) - log j, and zero below rank mu. For even n the
     # active form log((n + 1)/2) - log j is the same on its positive half.
@@ -91,7 +91,7 @@ def _log(n: int, active: bool) -> FloatArray:
     return w
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _uniform(n: int) -> FloatArray:
     mu = max(1, n // 2)
     w = np.zeros(n)
