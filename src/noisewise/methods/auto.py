@@ -18,6 +18,8 @@ from noisewise.selection.blended import Blended
 
 #: Budgets below this many evaluations can afford one second look to begin with, not two.
 _SMALL = 400
+#: Generations that the budget pays for at least, however large the noise.
+_GENERATIONS = 12
 #: Evaluations per dimension from which a full covariance pays, and the largest dimension in
 #: which it costs little time.
 _FULL_FROM, _FULL_UP_TO = 100, 200
@@ -66,15 +68,17 @@ class Auto(Method):
 
     def parts(self, setup: Setup) -> Parts:
         smallest = self.controls(setup).population
-        largest = max(_largest(setup), 2.0 * smallest) if self.grow else 1.001 * smallest
+        largest = max(_largest(setup) if self.grow else 0.0, 1.001 * smallest)
         adaptation = Watchful(smallest, largest, setup.workers, self.centred)
         return Parts(self.profile, Watch(), Blended(self.scores), adaptation, LateMean())
 
 
 def _largest(setup: Setup) -> float:
-    """Population where ranks are nothing but noise."""
+    """Population where ranks are nothing but noise. A short budget still has to pay for a few
+    generations, without which nothing is learnt at all."""
     d, budget = setup.dimension, setup.budget
-    return float(3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25)
+    best = 3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25
+    return float(min(best, budget / _GENERATIONS))
 
 
 def _worth_full(setup: Setup) -> bool:
