@@ -11,10 +11,11 @@ import noisewise as nw
 import support
 from noisewise.methods import Method
 
-# Whoever starts the tests in the background may have had SIGINT ignored, and every process started
-# from here would inherit that: the tests of Ctrl-C would wait for ever.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Whoever starts the tests in the background may have had signals ignored, and every process started
+# from here would inherit that: the tests of interruptions would wait for ever.
+for _name, _usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    if signal.getsignal(getattr(signal, _name, signal.SIGINT)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, _name), _usual)
 
 
 settings.register_profile(
