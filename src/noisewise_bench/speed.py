@@ -123,6 +123,7 @@ def methods(blocks: int, d: int = 40) -> None:
             "cma-es": nw.methods.CMAES(covariance=covariance),
             "rb-pem": nw.methods.RBPEM(covariance=covariance),
             "probe-switch": nw.methods.ProbeSwitch(covariance=covariance),
+            "auto, population fixed": nw.methods.Auto(covariance=covariance, grow=False),
         }
         seen = interleaved({n: library(d, m) for n, m in contenders.items()}, blocks, size=20)
         for name in list(contenders)[1:]:
