@@ -42,10 +42,11 @@ def moves(samples: Samples, who: IntArray) -> FloatArray:
 def merged_order(samples: Samples, who: IntArray) -> IntArray:
     """Candidates from best to worst, those evaluated again by the mean of their two ranks:
     unlike a mean of values it is not carried away by a single extreme one."""
+    if len(who) == 0:
+        return samples.first.argsort(kind="stable")
     place = ranks(samples.first).astype(float)
-    if len(who):
-        second = second_ranks(samples, who)
-        # Between two places, the side of the first value decides.
-        nudge = 0.25 * np.sign(place[who] - second)
-        place[who] = 0.5 * (place[who] + second) + nudge
+    second = second_ranks(samples, who)
+    # Between two places, the side of the first value decides.
+    nudge = 0.25 * np.sign(place[who] - second)
+    place[who] = 0.5 * (place[who] + second) + nudge
     return place.argsort(kind="stable")
