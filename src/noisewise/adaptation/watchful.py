@@ -7,9 +7,10 @@
 | k0, k1 | population without noise, and with nothing but noise |
 | k | k0 (k1 / k0)^psi, growing by at most GROW and shrinking by at most SHRINK a generation |
 
-k1 = min(3 (d + 5) (B / 200 d)^(1/4), B / 12), see `noisewise.methods.Auto`: on a sphere with strong noise the best population over the mean
-learning rate grows like d, whatever the budget; longer runs can afford a little more. (A smaller
-mean learning rate does the same as a larger population, but fills fewer workers.)
+k1 = min(3 (d + 5) (B / 200 d)^(1/4), B / 12), see `noisewise.methods.Auto`. On a sphere with strong
+noise the best population over the mean learning rate grows like d, whatever the budget; longer
+runs can afford a little more, short ones still need a dozen generations. (A smaller mean learning
+rate does the same as a larger population, but fills fewer workers.)
 """
 
 from __future__ import annotations
