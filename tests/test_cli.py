@@ -121,7 +121,8 @@ def test_an_interrupted_run_goes_on_as_if_nothing_happened(
     whole = shown(capsys, "whole.nw")
     for number, code in ((2, 130), (15, 143), (1, 129)):
         path = f"{number}.nw"
-        stop = f"[ $(wc -l < log) -ge 17 ] && kill -{number} $PPID && sleep 20"
+        # The pause lets the driver write down the value before.
+        stop = f"[ $(wc -l < log) -ge 17 ] && sleep 0.5 && kill -{number} $PPID && sleep 20"
         script = f"echo >> log; {stop}; " + 'awk "$0"'
         program = ["sh", "-c", script, PLAIN[1]]
         Path("log").write_text("")
