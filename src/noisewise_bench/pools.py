@@ -217,5 +217,9 @@ def _rows_of(future: Any) -> list[Row] | None:
     except KilledWorker:
         return None
     except Exception as error:
+        # A result that died with its worker after it was announced: distributed then waits for it
+        # on an event of another loop. The chunk is lost, as if the worker had died before.
+        if "bound to a different event loop" in str(error):
+            return None
         raise BenchError(f"the Dask cluster could not run a task: {error}") from None
     return rows

@@ -174,6 +174,8 @@ class Broken:
 def test_a_task_that_kills_dasks_workers_is_lost_and_other_trouble_is_named() -> None:
     distributed = pytest.importorskip("distributed")
     assert _rows_of(Broken(distributed.KilledWorker("task", None, 3))) is None
+    stranded = RuntimeError("<Event object> is bound to a different event loop")
+    assert _rows_of(Broken(stranded)) is None
     with pytest.raises(BenchError, match="the Dask cluster could not run a task: no disk"):
         _rows_of(Broken(OSError("no disk")))
 
