@@ -23,6 +23,7 @@ from noisewise.evaluation.plans import everyone
 from noisewise.generation import Controls, Generation, Setup
 from noisewise.history import History
 from noisewise.methods import Method
+from noisewise.noise.archive import Archive
 from noisewise.noise.samples import Samples
 from noisewise.problem import Start
 from noisewise.recommend import Recommendation, estimate
@@ -34,6 +35,8 @@ _LEAST = 4
 BARREN = 3
 #: Generations over which the measured misranking is averaged.
 _RECALL = 16
+#: Candidates kept for the report, and the dimension above which they would be too few for it.
+_KEPT, _KEPT_UP_TO = 400, 50
 #: Stands for the recommendation where a candidate's index is expected.
 _RECOMMENDED = -1
 
@@ -71,6 +74,9 @@ class Run:
     search: np.random.Generator
     bootstrap: np.random.Generator
     best_x: FloatArray
+    sigma0: float
+    #: The newest candidates and their values: what the report looks at, and nobody else.
+    seen: Archive
     best_value: float = math.inf
     generation: int = 0
     barren: int = 0
@@ -130,6 +136,8 @@ class Engine:
             search=streams[0],
             bootstrap=streams[1],
             best_x=start.box.outer(start.mean),
+            sigma0=start.sigma,
+            seen=Archive(min(_KEPT, setup.budget) if setup.dimension <= _KEPT_UP_TO else 0),
         )
         return cls(method, run)
 
@@ -283,6 +291,8 @@ class Engine:
         values = run.samples.values
         smallest = self.note_best(run.X, values, inner=True)
         run.barren = 0 if smallest < math.inf else run.barren + 1
+        if run.seen.capacity:
+            run.seen.insert(run.X, run.samples.mean())
         info: Info | None = None
         if smallest < math.inf:
             weights, run.selection = parts.selection.weigh(gen, run.selection)

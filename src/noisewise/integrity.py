@@ -30,6 +30,7 @@ def check(run: Run) -> None:
         ("controls", _controls(run)),
         ("generation", _generation(run)),
         ("history", _history(run)),
+        ("archive", _archive(run)),
     ):
         if not fine:
             raise DataError(f"its {what} does not fit together")
@@ -112,6 +113,17 @@ def _history(run: Run) -> bool:
         and rows.ndim == 2
         and rows.shape[1] == len(COLUMNS)
         and 0 <= n <= len(rows)
+    )
+
+
+def _archive(run: Run) -> bool:
+    seen = run.seen
+    empty = len(seen.y) == seen.inserted == 0 <= seen.capacity
+    full = seen.y.shape == (seen.capacity,) and seen.inserted > 0
+    return (
+        run.sigma0 > 0.0
+        and seen.X.ndim == 2
+        and (empty or (full and seen.X.shape == (seen.capacity, run.setup.dimension)))
     )
 
 
