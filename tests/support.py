@@ -37,7 +37,9 @@ def _registered() -> dict[str, Method]:
 METHODS: dict[str, Method] = _registered() | {
     "cma-es, active": CMAES(profile=Log(active=True)),
     "cma-es, fixed rates, small steps": CMAES(rates="fixed", c_mean=0.5, profile=Uniform()),
-    "sep-cma-es, power lift": CMAES(covariance="diagonal", profile=PowerLift()),
+    "sep-cma-es, power lift, weiszfeld": CMAES(
+        covariance="diagonal", profile=PowerLift(), recombination="weiszfeld"
+    ),
     "rb-pem, ridge, active": RBPEM(centre="ridge", k_max=3, profile=Log(active=True)),
     "rb-pem, power lift": RBPEM(profile=PowerLift(), scale="variance"),
     "rb-pem, archive": RBPEM(centre="archive", scale="spread", fallback=("pool_size",)),

@@ -237,3 +237,23 @@ def test_scatter_is_what_samples_scatter(model: Covariance) -> None:
     if isinstance(model, Diagonal):
         outer = np.einsum("ijj->ij", outer)[:, :, None]
     assert (outer**2).sum(axis=(1, 2)).mean() == pytest.approx(model.scatter(4), rel=0.05)
+
+
+def test_repeated_weiszfeld_steps_reach_the_geometric_median() -> None:
+    """Each step of the mean is one step of Weiszfeld's iteration, and an outlier has no say
+    beyond its direction."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1e6, 1e6]])
+    strategy = Strategy(2, Diagonal(), mu_eff=2.0, recombination="weiszfeld")
+    mean = np.array([0.4, 0.3])
+    for _ in range(300):
+        mean = strategy.update(strategy.start(mean, 1.0), X, np.full(4, 0.25))[0].mean
+    directions = (X - mean) / np.linalg.norm(X - mean, axis=1)[:, None]
+    np.testing.assert_allclose(directions.sum(axis=0), 0.0, atol=1e-6)
+    assert np.abs(mean).max() < 1.0
+
+
+def test_a_weiszfeld_step_survives_candidates_on_the_mean() -> None:
+    X = np.array([[1.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    strategy = Strategy(2, Diagonal(), recombination="weiszfeld")
+    new, _ = strategy.update(strategy.start(np.ones(2), 1.0), X, np.array([0.4, 0.3, 0.3]))
+    np.testing.assert_allclose(new.mean, 1.0, atol=1e-9)

@@ -13,10 +13,11 @@ Matrix = list[Vector]
 
 
 class Naive:
-    """A strategy of dimension ``n``; ``diagonal`` forgets everything off the diagonal."""
+    """A strategy of dimension ``n``; ``diagonal`` forgets everything off the diagonal,
+    ``weiszfeld`` divides the weights of a step by its length."""
 
-    def __init__(self, mean: Vector, sigma: float, diagonal: bool) -> None:
-        self.n, self.diagonal = len(mean), diagonal
+    def __init__(self, mean: Vector, sigma: float, diagonal: bool, weiszfeld: bool = False) -> None:
+        self.n, self.diagonal, self.weiszfeld = len(mean), diagonal, weiszfeld
         self.mean, self.sigma = list(mean), sigma
         self.C = [[float(i == j) for j in range(self.n)] for i in range(self.n)]
         self.p_sigma, self.p_c = [0.0] * self.n, [0.0] * self.n
@@ -37,7 +38,11 @@ class Naive:
         mu_eff = round(1.0 / sum(w * w for w in weights if w > 0.0), 10)
         c_1, c_mu, c_c, c_sigma, d_sigma = rates(n, mu_eff, self.diagonal)
 
-        y_w = [sum(weights[i] * Y[i][a] for i in range(k) if weights[i] > 0.0) for a in range(n)]
+        pull = [max(w, 0.0) for w in weights]
+        if self.weiszfeld:
+            pull = [p / math.sqrt(sum(y * y for y in Y[i])) for i, p in enumerate(pull)]
+            pull = [p / sum(pull) for p in pull]
+        y_w = [sum(pull[i] * Y[i][a] for i in range(k)) for a in range(n)]
         y_m, y_c, R = y_w, y_w, None
         if sampled is not None:
             R = [[(sampled[i][a] - self.mean[a]) / self.sigma for a in range(n)] for i in range(k)]

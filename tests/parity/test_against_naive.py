@@ -60,6 +60,23 @@ def test_update(n: int, diagonal: bool, profile: Profile, c_mean: float, soft: b
         assert_same(state, twin, diagonal)
 
 
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_weiszfeld_update(n: int, diagonal: bool, centred: bool) -> None:
+    rng = np.random.default_rng(n)
+    model: Covariance = Diagonal() if diagonal else Full(laziness=0.0)
+    strategy = Strategy(n, model, recombination="weiszfeld")
+    state, twin = strategy.start(np.ones(n), 0.7), Naive([1.0] * n, 0.7, diagonal, weiszfeld=True)
+    for _ in range(15):
+        X = strategy.sample(state, 8, rng)
+        weights = weights_of(Log(active=not centred), 8, True, rng)
+        raw = X if centred else None
+        state, _ = strategy.update(state, X, weights, 0.8, None, raw)
+        twin.update(X.tolist(), weights.tolist(), 0.8, None, raw if raw is None else raw.tolist())
+        assert_same(state, twin, diagonal)
+
+
 @pytest.mark.parametrize("lifted", [False, True])
 @pytest.mark.parametrize("repaired", [False, True])
 @pytest.mark.parametrize("diagonal", [False, True])

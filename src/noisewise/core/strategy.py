@@ -27,6 +27,10 @@ from noisewise.core.rates import Rates
 #: Step sizes are kept in this range, far outside of what is useful, so that nothing overflows.
 _SIGMA_MIN, _SIGMA_MAX = 1e-150, 1e150
 
+#: The weighted mean of the candidates, or one step from the mean towards their weighted
+#: geometric median.
+RECOMBINATIONS = ("arithmetic", "weiszfeld")
+
 
 @data
 @dataclass(slots=True)
@@ -57,12 +61,13 @@ class Strategy:
     """An evolution strategy of dimension ``n``.
 
     ``mu_eff``: None derives mu_eff and all rates from the weights of each update; a number
-    fixes them.
+    fixes them. ``recombination``: one of `RECOMBINATIONS`.
     """
 
     n: int
     covariance: Covariance
     mu_eff: float | None = None
+    recombination: str = "arithmetic"
 
     def start(self, mean: FloatArray, sigma: float) -> State:
         """The initial distribution N(mean, sigma^2 I)."""
@@ -103,7 +108,8 @@ class Strategy:
         # Selection and recombination
         Y = X - state.mean
         Y /= state.sigma
-        y_w = positive.dot(Y)
+        pull = positive if self.recombination == "arithmetic" else nearness(positive, Y)
+        y_w = pull.dot(Y)
         y_m = y_c = y_w
         R = None
         if sampled is not None:
@@ -170,6 +176,12 @@ class Strategy:
         alpha = self._alpha(negative, mu_eff, rates)
         scaled = negative * (alpha / -float(negative.sum()))
         return np.asarray(positive + scaled * (self.n / (lengths + 1e-8)))
+
+
+def nearness(weights: FloatArray, Y: FloatArray) -> FloatArray:
+    """Weights of a Weiszfeld step from the origin, w_i / |y_i|, summing to one."""
+    a = weights / np.maximum(np.sqrt(np.einsum("ij,ij->i", Y, Y)), 1e-100)
+    return np.asarray(a / a.sum())
 
 
 def safe_sigma(sigma: float) -> float:

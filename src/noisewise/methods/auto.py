@@ -8,7 +8,7 @@ from typing import ClassVar
 from noisewise._check import fraction, one_of
 from noisewise._data import data
 from noisewise.adaptation.watchful import Watchful
-from noisewise.core.covariance import Diagonal, Full
+from noisewise.core.covariance import Covariance, Diagonal, Full
 from noisewise.core.strategy import Strategy
 from noisewise.evaluation.watch import Watch
 from noisewise.generation import Controls, Parts, Setup
@@ -60,7 +60,8 @@ class Auto(Method):
 
     def strategy(self, setup: Setup) -> Strategy:
         full = self.covariance == "full" or (self.covariance == "auto" and _worth_full(setup))
-        return Strategy(setup.dimension, Full() if full else Diagonal())
+        model: Covariance = Full() if full else Diagonal()
+        return Strategy(setup.dimension, model, recombination=self.recombination)
 
     def controls(self, setup: Setup) -> Controls:
         looks = 2 if setup.budget >= _SMALL else 1

@@ -10,7 +10,7 @@ from typing import ClassVar
 from noisewise._check import integer, one_of, positive_real
 from noisewise.core.covariance import Covariance, Diagonal, Full
 from noisewise.core.profiles import Log, Profile, by_name
-from noisewise.core.strategy import Strategy
+from noisewise.core.strategy import RECOMBINATIONS, Strategy
 from noisewise.generation import Controls, Parts, Setup
 
 
@@ -30,6 +30,10 @@ class Method(ABC):
     rates
         ``"per-generation"``: mu_eff and the learning rates follow from the weights of each
         update; ``"fixed"``: from the profile at the initial population, once.
+    recombination
+        ``"arithmetic"``: the mean moves to the weighted mean of the candidates;
+        ``"weiszfeld"``: one step towards their weighted geometric median, that is, weights
+        divided by the distance from the mean.
     """
 
     name: ClassVar[str]
@@ -41,10 +45,12 @@ class Method(ABC):
     c_mean: float = 1.0
     profile: Profile = field(default_factory=Log)
     rates: str = "per-generation"
+    recombination: str = "arithmetic"
 
     def __post_init__(self) -> None:
         one_of("covariance", self.covariance, ("full", "diagonal"))
         one_of("rates", self.rates, ("per-generation", "fixed"))
+        one_of("recombination", self.recombination, RECOMBINATIONS)
         positive_real("c_mean", self.c_mean, most=1.0)
         if self.population is not None:
             integer("population", self.population, least=2)
@@ -61,7 +67,7 @@ class Method(ABC):
         if self.rates == "fixed":
             w = self.profile.weights(self.controls(setup).population)
             mu_eff = 1.0 / float(w[w > 0.0] @ w[w > 0.0])
-        return Strategy(setup.dimension, model, mu_eff)
+        return Strategy(setup.dimension, model, mu_eff, self.recombination)
 
     def controls(self, setup: Setup) -> Controls:
         """What the first generation starts with."""
