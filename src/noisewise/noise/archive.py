@@ -27,9 +27,13 @@ class Archive:
     def insert(self, X: FloatArray, y: FloatArray) -> None:
         if len(self.y) == 0:
             self.X, self.y = np.zeros((self.capacity, X.shape[1])), np.zeros(self.capacity)
-        X, y = X[-self.capacity :], y[-self.capacity :]
-        at = (self.inserted + np.arange(len(y))) % self.capacity
-        self.X[at], self.y[at] = X, y
+        if len(y) > self.capacity:
+            X, y = X[-self.capacity :], y[-self.capacity :]
+        start = self.inserted % self.capacity
+        fits = min(len(y), self.capacity - start)
+        self.X[start : start + fits], self.y[start : start + fits] = X[:fits], y[:fits]
+        if fits < len(y):
+            self.X[: len(y) - fits], self.y[: len(y) - fits] = X[fits:], y[fits:]
         self.inserted += len(y)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
