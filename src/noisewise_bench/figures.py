@@ -29,6 +29,7 @@ MARKERS = "osD^vPX"
 #: Names longer than this are cut in the middle on figures; tables show them whole.
 LABEL_LENGTH = 26
 COLUMNS = 3  # of panels in a file for print
+WIDTH = 3.6  # inches, of one of them
 
 Look = Mapping[str, dict[str, Any]]
 
@@ -146,12 +147,15 @@ def svg(panel: Panel) -> str:
     return _without_size(text)
 
 
-def save(panels: Sequence[Panel], path: Path) -> None:
-    """All panels in one file; its suffix (.pdf, .svg, .png) says which kind."""
-    columns = min(COLUMNS, len(panels))
+def save(panels: Sequence[Panel], path: Path, columns: int = COLUMNS, width: float = WIDTH) -> None:
+    """All panels in one file; its suffix (.pdf, .svg, .png) says which kind.
+
+    ``columns`` panels stand beside each other, each ``width`` inches wide.
+    """
+    columns = min(columns, len(panels))
     lines = -(-len(panels) // columns)
     with _style():
-        size = (3.6 * columns, max(panel.height for panel in panels) * lines + 0.4)
+        size = (width * columns, max(panel.height for panel in panels) * lines + 0.4)
         figure = Figure(figsize=size)
         grid = figure.subplots(lines, columns, squeeze=False).ravel()
         for ax, panel in zip(grid, panels, strict=False):

@@ -14,7 +14,7 @@ from noisewise_bench.score import Comparison, compare
 from noisewise_bench.sheets import sheets
 from noisewise_bench.store import Store
 from noisewise_bench.tables import Column, Table, comparison_table, decades
-from noisewise_bench.task import Row
+from noisewise_bench.task import Key, Row
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,20 @@ class Study:
 
 def execute(study: Study, scope: Scope, db: Path, workers: int | None) -> list[Row]:
     """Run what is missing in ``db``; the rows of this scope."""
+    return collect(study.grids(scope), db, workers)
+
+
+def collect(grids: Sequence[Grid], db: Path, workers: int | None) -> list[Row]:
+    """Run what is missing of the grids in ``db``; the rows of these grids."""
+    if not grids:
+        return []
     db.parent.mkdir(parents=True, exist_ok=True)
-    wanted: set[tuple[str, str, str, int]] = set()
-    for grid in study.grids(scope):
+    wanted: set[Key] = set()
+    for grid in grids:
         run(grid, db, workers=workers)
-        wanted |= {(t.problem, t.method, t.budget, t.seed) for t in grid.tasks()}
+        wanted |= {task.key for task in grid.tasks()}
     with Store(db, create=False) as store:
-        rows = store.rows()
-    return [r for r in rows if (r.problem, r.method, r.budget, r.seed) in wanted]
+        return [row for row in store.rows() if row.key in wanted]
 
 
 def write(study: Study, scope: Scope, rows: Sequence[Row], out: Path) -> Path:
@@ -56,13 +62,13 @@ def write(study: Study, scope: Scope, rows: Sequence[Row], out: Path) -> Path:
     page = out / f"{study.name}.md"
     command = (
         f"python -m noisewise_bench.experiments {study.name}"
-        f" --instances {_span(scope.instances)} --dimensions {_commas(scope.dimensions)}"
-        f" --seeds {_span(scope.seeds)}"
+        f" --instances {span(scope.instances)} --dimensions {commas(scope.dimensions)}"
+        f" --seeds {span(scope.seeds)}"
     )
     parts = [
         f"# {study.question}",
         f"Printed by `{command}` (noisewise {noisewise.__version__}, {len(rows)} runs: "
-        f"instances {_span(scope.instances)}, noise seeds {_span(scope.seeds)}).",
+        f"instances {span(scope.instances)}, noise seeds {span(scope.seeds)}).",
     ]
     for i, table in enumerate(tables, start=1):
         parts.append(table.markdown())
@@ -131,11 +137,13 @@ def _functions(name: str) -> list[str]:
     return [p.split("/")[1] for p in suite(name, dimensions=(10,), instances=(1,))]
 
 
-def _span(values: Sequence[int]) -> str:
+def span(values: Sequence[int]) -> str:
+    """Whole numbers as ``1-15``, or with commas where some are missing."""
     values = sorted(values)
     whole = values == list(range(values[0], values[-1] + 1))
-    return f"{values[0]}-{values[-1]}" if whole and len(values) > 1 else _commas(values)
+    return f"{values[0]}-{values[-1]}" if whole and len(values) > 1 else commas(values)
 
 
-def _commas(values: Sequence[int]) -> str:
+def commas(values: Sequence[int]) -> str:
+    """Whole numbers as ``1,3,5``."""
     return ",".join(map(str, values))
