@@ -143,7 +143,14 @@ def test_unknown_method_lists_the_known() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CMAES(covariance="half"), "covariance must be one of 'full', 'diagonal', got"),
+        (
+            lambda: CMAES(covariance="half"),
+            "covariance must be one of 'full', 'diagonal', 'slow-diagonal', got",
+        ),
+        (
+            lambda: CMAES(recombination="mode"),
+            "recombination must be one of 'arithmetic', 'weiszfeld', got",
+        ),
         (lambda: CMAES(rates="slow"), "rates must be one of"),
         (lambda: CMAES(c_mean=0.0), "c_mean must be a positive finite number of at most 1, got 0"),
         (lambda: CMAES(c_mean=1.5), "c_mean must be a positive finite number of at most 1"),

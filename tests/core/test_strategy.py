@@ -257,3 +257,12 @@ def test_a_weiszfeld_step_survives_candidates_on_the_mean() -> None:
     strategy = Strategy(2, Diagonal(), recombination="weiszfeld")
     new, _ = strategy.update(strategy.start(np.ones(2), 1.0), X, np.array([0.4, 0.3, 0.3]))
     np.testing.assert_allclose(new.mean, 1.0, atol=1e-9)
+
+
+def test_a_slow_diagonal_differs_from_the_diagonal_in_its_rates_only() -> None:
+    fast, slow = Diagonal(), Diagonal(slow=True)
+    assert slow.rates(40, 4.5) == full_rates(40, 4.5)
+    assert slow.rates(40, 4.5).c_mu < 0.1 * fast.rates(40, 4.5).c_mu
+    before = fast.start(3)
+    given = (0.9, fast.rates(3, 2.0), np.ones(3), np.full(4, 0.25), np.ones((4, 3)))
+    np.testing.assert_array_equal(slow.update(before, *given).C, fast.update(before, *given).C)

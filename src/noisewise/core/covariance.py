@@ -181,13 +181,16 @@ class Full(Covariance):
 
 @dataclass(frozen=True)
 class Diagonal(Covariance):
-    """Variances only: linear time and memory, and far fewer parameters to learn."""
+    """Variances only: linear time and memory, and far fewer parameters to learn. ``slow`` learns
+    them no faster than a full matrix would."""
+
+    slow: bool = False
 
     def start(self, n: int) -> DiagonalState:
         return DiagonalState(np.ones(n), np.ones(n))
 
     def rates(self, n: int, mu_eff: float) -> Rates:
-        return diagonal_rates(n, mu_eff)
+        return full_rates(n, mu_eff) if self.slow else diagonal_rates(n, mu_eff)
 
     def stretch(self, state: DiagonalState, Z: FloatArray) -> FloatArray:
         Z *= state.D
@@ -241,3 +244,11 @@ class Diagonal(Covariance):
 
     def scatter(self, n: int) -> float:
         return 2.0 * n
+
+
+#: The models by name.
+MODELS: dict[str, Covariance] = {
+    "full": Full(),
+    "diagonal": Diagonal(),
+    "slow-diagonal": Diagonal(slow=True),
+}

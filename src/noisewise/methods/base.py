@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from noisewise._check import integer, one_of, positive_real
-from noisewise.core.covariance import Covariance, Diagonal, Full
+from noisewise.core.covariance import MODELS
 from noisewise.core.profiles import Log, Profile, by_name
 from noisewise.core.strategy import RECOMBINATIONS, Strategy
 from noisewise.generation import Controls, Parts, Setup
@@ -19,7 +19,8 @@ class Method(ABC):
     """Options of the engine that every method shares.
 
     covariance
-        ``"full"`` or ``"diagonal"``.
+        ``"full"``, ``"diagonal"``, or ``"slow-diagonal"``, a diagonal that learns no faster than
+        a full matrix, which noise disturbs less.
     population
         Candidates per generation; None: 4 + floor(3 ln d), rounded up to fill the workers.
     c_mean
@@ -48,7 +49,7 @@ class Method(ABC):
     recombination: str = "arithmetic"
 
     def __post_init__(self) -> None:
-        one_of("covariance", self.covariance, ("full", "diagonal"))
+        one_of("covariance", self.covariance, tuple(MODELS))
         one_of("rates", self.rates, ("per-generation", "fixed"))
         one_of("recombination", self.recombination, RECOMBINATIONS)
         positive_real("c_mean", self.c_mean, most=1.0)
@@ -62,12 +63,11 @@ class Method(ABC):
 
     def strategy(self, setup: Setup) -> Strategy:
         """The engine."""
-        model: Covariance = Full() if self.covariance == "full" else Diagonal()
         mu_eff = None
         if self.rates == "fixed":
             w = self.profile.weights(self.controls(setup).population)
             mu_eff = 1.0 / float(w[w > 0.0] @ w[w > 0.0])
-        return Strategy(setup.dimension, model, mu_eff, self.recombination)
+        return Strategy(setup.dimension, MODELS[self.covariance], mu_eff, self.recombination)
 
     def controls(self, setup: Setup) -> Controls:
         """What the first generation starts with."""
