@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noisewise._data import data
-from noisewise._types import FloatArray
+from noisewise._types import BoolArray, FloatArray
 from noisewise.history import History
 from noisewise.noise.pool import Pool
-from noisewise.noise.samples import Samples
-from noisewise.noise.scales import LEAST
+from noisewise.noise.samples import Samples, ranks
+from noisewise.noise.scales import LEAST, spread
 
 #: Name, threshold, which side of it fires, and what that means in plain words.
 CHECKS: dict[str, tuple[float, str, str]] = {
@@ -88,6 +88,7 @@ class Diagnostics:
     centre: float = math.nan
     #: Size of held-out residuals over what was predicted for them.
     ratio: float = math.nan
+    near_ties: float = math.nan
     #: Generations with repeated evaluations.
     seen: int = 0
     table: History = field(
@@ -98,25 +99,26 @@ class Diagnostics:
         """Take note of a generation with repeated evaluations; ``expected`` is the scale that
         was predicted for each residual before it was seen."""
         self.seen += 1
-        pair = samples.values[:, :2]
-        pair = pair[np.isfinite(pair).all(axis=1)]
-        change = pair[:, 1] - pair[:, 0]
-        size = math.sqrt(float(change @ change) / max(1, len(change)))
-        if len(change) >= 2 and size > 0.0:
+        first, second = samples.values[:, 0], samples.values[:, 1]
+        both = np.isfinite(first + second)
+        change = second[both] - first[both]
+        n = len(change)
+        size = math.sqrt(float(change @ change) / max(1, n))
+        if n >= 2 and size > 0.0:
             # Candidates looked at again because of their rank regress towards the others. That
             # is the same in every generation, while shared noise comes and goes.
             shared = _intra_class(change - self.regression * size)
             self.correlation = self._average(self.correlation, shared)
             self.regression += (float(change.mean()) / size - self.regression) / _RECALL
-        first = samples.first[np.isfinite(samples.first)]
-        spread = float(np.abs(first - np.median(first)).mean())
-        if len(change) and spread > 0.0:
+        apart = spread(samples.first)
+        if n and apart > 0.0:
             # Two Gaussian values differ by sqrt(2) times as much as one from the median.
-            apart = math.sqrt(2.0) * spread
-            self.centre = self._average(self.centre, float(np.abs(change).mean()) / apart)
-        if expected.min() > LEAST:  # there was a prediction
-            off = np.minimum(np.abs(eps), _FAR_OFF * expected) / expected
-            self.ratio = self._average(self.ratio, float(off.mean()))
+            mean = sum(map(abs, change.tolist())) / n
+            self.centre = self._average(self.centre, mean / (math.sqrt(2.0) * apart))
+        predicted = expected.tolist()
+        if min(predicted) > LEAST:  # there was a prediction
+            off = [min(abs(e) / s, _FAR_OFF) for e, s in zip(eps.tolist(), predicted, strict=True)]
+            self.ratio = self._average(self.ratio, sum(off) / len(off))
 
     @property
     def scale(self) -> float:
@@ -130,23 +132,30 @@ class Diagnostics:
     def compute(self, generation: int, pool: Pool, clip: float, gaps: FloatArray) -> None:
         """Add a row; ``gaps`` are distances between pairs of candidates in typical residuals."""
         rows = pool.by_age()
-        z = rows[:, 0]
-        by_size = z[rows[:, 1].argsort(kind="stable")]
-        half = len(z) // 2
-        small, large = np.sort(by_size[:half]), np.sort(by_size[half:])
-        old, new = np.sort(z[:half]), np.sort(z[half:])
+        n, half = len(rows), len(rows) // 2
+        order = rows[:, 0].argsort(kind="stable")
+        z = rows[order, 0]
+        # Ranks by size of the value and by age, in the order of z.
+        by_size, by_age = ranks(rows[:, 1])[order], order
+        enough = half >= 8
+        small = difference(by_size < half)
+        critical = ks_critical(half, n - half)
+        if len(gaps):
+            near = float((gaps < 1.0).mean())
+            old = near if math.isnan(self.near_ties) else self.near_ties
+            self.near_ties = old + (near - old) / min(self.table.n + 1, _RECALL)
         self.table.append(
             (
                 generation,
                 self.correlation,
-                float((np.abs(z) >= clip).mean()) if len(z) else math.nan,
-                len(z),
-                ks(small, large) / ks_critical(len(small), len(large)) if half >= 8 else math.nan,
-                wasserstein(small, large) if half >= 8 else math.nan,
-                wasserstein(old, new) if half >= 8 else math.nan,
+                float((np.abs(z) >= clip).mean()) if n else math.nan,
+                n,
+                ks(z, small) / critical if enough else math.nan,
+                wasserstein(z, small) if enough else math.nan,
+                wasserstein(z, difference(by_age < half)) if enough else math.nan,
                 self.centre,
                 self.scale,
-                float((gaps < 1.0).mean()) if len(gaps) else math.nan,
+                self.near_ties,
             )
         )
 
@@ -162,22 +171,23 @@ class Diagnostics:
         ]
 
 
-def wasserstein(a: FloatArray, b: FloatArray) -> float:
-    """W1 of two *sorted* samples, equal to ``scipy.stats.wasserstein_distance``."""
-    both = np.concatenate((a, b))
-    both.sort()
-    gaps = np.diff(both)
-    below_a = a.searchsorted(both[:-1], side="right") / len(a)
-    below_b = b.searchsorted(both[:-1], side="right") / len(b)
-    return float(np.abs(below_a - below_b) @ gaps)
+def difference(first: BoolArray) -> FloatArray:
+    """|F - G| after each value of a sorted sample, F and G being the distribution functions of
+    those that belong to the ``first`` part and of the others."""
+    n = int(first.sum())
+    steps = np.where(first, 1.0 / max(1, n), -1.0 / max(1, len(first) - n))
+    return np.asarray(np.abs(steps.cumsum()))
 
 
-def ks(a: FloatArray, b: FloatArray) -> float:
-    """Kolmogorov-Smirnov distance of two *sorted* samples, equal to ``scipy.stats.ks_2samp``."""
-    both = np.concatenate((a, b))
-    below_a = a.searchsorted(both, side="right") / len(a)
-    below_b = b.searchsorted(both, side="right") / len(b)
-    return float(np.abs(below_a - below_b).max())
+def wasserstein(z: FloatArray, apart: FloatArray) -> float:
+    """W1 of two parts of the *sorted* sample ``z``, given their `difference`."""
+    return float(apart[:-1] @ np.diff(z))
+
+
+def ks(z: FloatArray, apart: FloatArray) -> float:
+    """Kolmogorov-Smirnov distance of two parts of the *sorted* sample ``z``, given their
+    `difference`. Within equal values the difference does not count."""
+    return float((apart[:-1] * (np.diff(z) > 0.0)).max())
 
 
 def ks_critical(n: int, m: int) -> float:

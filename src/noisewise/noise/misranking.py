@@ -50,20 +50,17 @@ def displacement(samples: Samples) -> float:
     first, k = values[:, 0], len(values)
     if len(again) == k:
         return footrule(ranks(first), ranks(values[:, 1]))
-    old, new = first[again], values[again, 1]
+    old, new, ordered = first[again], values[again, 1], np.sort(first)
     # A tie of a candidate with its own old value is no displacement.
-    moved = (first < new[:, None]).sum(axis=1) - (first < old[:, None]).sum(axis=1)
-    moved -= (old < new).astype(moved.dtype)
-    return float(np.abs(moved).mean()) / k
+    moved = ordered.searchsorted(new) - ordered.searchsorted(old) - (old < new)
+    return float(np.abs(moved).sum()) / (len(again) * k)
 
 
 def expected_weights(order: IntArray, profile: FloatArray) -> FloatArray:
     """Mean weight of each candidate over rankings; ``order`` (b, k) lists, per ranking, the
     candidates from best to worst."""
     b, k = order.shape
-    handed_out = np.broadcast_to(profile, (b, k)).ravel()
-    total = np.bincount(order.ravel(), weights=handed_out, minlength=k)
-    return np.asarray(total / b, dtype=float)
+    return np.asarray(np.bincount(order.ravel(), np.tile(profile, b), k) / b, dtype=float)
 
 
 def weight_variance(order: IntArray, profile: FloatArray) -> FloatArray:

@@ -32,8 +32,10 @@ class NoiseMemory:
     """What is known of the noise."""
 
     pool: Pool
-    #: Newest raw residuals, from which the scale is fitted: columns x (see `scales`), residual.
-    recent: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    #: Newest raw residuals, from which the scale is fitted: x (see `scales`), residual.
+    recent: FloatArray = field(default_factory=lambda: np.zeros((2, _SCALE_WINDOW)))
+    #: Residuals ever seen; the next one goes to ``seen % _SCALE_WINDOW``.
+    seen: int = 0
     scale: tuple[float, float] = (0.0, 0.0)
     archive: Archive | None = None
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
@@ -67,27 +69,36 @@ class NoiseModel:
         """Put this generation's residuals into the pool and refit the scale (steps 1, 3, 4)."""
         who, eps, medians = residuals(gen.samples)
         if len(who):
-            expected = self._scale(gen, memory, medians)
             x = self._regressor(gen, medians)
-            memory.recent = np.vstack((memory.recent, np.column_stack((x, eps))))
-            memory.recent = memory.recent[-_SCALE_WINDOW:]
-            memory.scale = scales.fit(self.scale, memory.recent[:, 0], memory.recent[:, 1])
-            s = self._scale(gen, memory, medians)
-            z = np.clip(eps / s, -self.clip, self.clip)
+            expected = scales.evaluate(self.scale, memory.scale, x)
+            self._fit_scale(memory, x, eps)
+            z = eps / scales.evaluate(self.scale, memory.scale, x)
+            np.minimum(np.maximum(z, -self.clip, out=z), self.clip, out=z)
             memory.pool.insert(z, medians, gen.index)
             memory.diagnostics.observe(gen.samples, eps, expected)
         if memory.archive is not None:
             good = np.isfinite(gen.samples.values).any(axis=1)
             memory.archive.insert(gen.X[good], gen.samples.median()[good])
 
+    def _fit_scale(self, memory: NoiseMemory, x: FloatArray, eps: FloatArray) -> None:
+        x, eps = x[-_SCALE_WINDOW:], eps[-_SCALE_WINDOW:]
+        at = (memory.seen + np.arange(len(x))) % _SCALE_WINDOW
+        memory.recent[0, at], memory.recent[1, at] = x, eps
+        memory.seen += len(x)
+        known = memory.recent[:, : memory.seen]
+        memory.scale = scales.fit(self.scale, known[0], known[1])
+
     def centre_and_scale(
         self, gen: Generation, memory: NoiseMemory
     ) -> tuple[FloatArray, FloatArray]:
         """c and s of every candidate (steps 2 and 3); c is +inf where all evaluations failed."""
-        y = gen.samples.median()
-        good = np.isfinite(y)
+        c = gen.samples.median()
+        good = np.isfinite(c)
+        s = self._scale(gen, memory, np.where(good, c, 0.0))
+        if self.centre == "observed":
+            return c, s
+        y = c
         c = y.copy()
-        s = self._scale(gen, memory, np.where(good, y, 0.0))
         if self.centre == "ridge" and good.sum() >= 2:
             c[good] = centres.ridge(gen.standardise(gen.X[good]), y[good])
         elif memory.archive is not None and memory.archive.size >= 2 * len(y) and good.any():
@@ -101,7 +112,8 @@ class NoiseModel:
         """``b`` bootstrap rankings: the candidates from best to worst, (b, k) (step 5)."""
         c, s = self.centre_and_scale(gen, memory)
         pool = memory.pool.z
-        drawn = pool[gen.rng.integers(len(pool), size=(b, len(c)))]
+        # Several times faster than whole random numbers; the pool is far too small for rounding.
+        drawn = pool[(gen.rng.random((b, len(c))) * len(pool)).astype(np.intp)]
         drawn *= s
         drawn += c
         return drawn.argsort(axis=1, kind="stable")

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,15 +64,18 @@ def residuals(samples: Samples) -> tuple[IntArray, FloatArray, FloatArray]:
     values = samples.values
     if values.shape[1] < 2:
         return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
+    if values.shape[1] == 2:  # many times faster than the general case
+        again = np.flatnonzero(np.isfinite(values[:, 0] + values[:, 1]))
+        block = values[again]
+        medians = 0.5 * (block[:, 0] + block[:, 1])
+        eps = (block - medians[:, None]) * math.sqrt(2.0)
+        return again.repeat(2), eps.ravel(), medians.repeat(2)
     counts = samples.counts
     again = np.flatnonzero(counts >= 2)
     block = values[again]
     good = np.isfinite(block)
     clean = np.where(good, block, np.nan)
     n = counts[again]
-    if block.shape[1] == 2:
-        medians = 0.5 * (block[:, 0] + block[:, 1])
-    else:
-        medians = np.nanmedian(clean, axis=1) if len(again) else np.empty(0)
+    medians = np.nanmedian(clean, axis=1) if len(again) else np.empty(0)
     eps = (clean - medians[:, None]) * np.sqrt(n / (n - 1.0))[:, None]
     return np.repeat(again, n), eps[good], np.repeat(medians, n)

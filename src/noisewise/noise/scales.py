@@ -12,6 +12,8 @@ Of these only "constant" and "spread" do not change when a constant is added to 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from noisewise._types import FloatArray
@@ -29,10 +31,12 @@ def fit(model: str, x: FloatArray, eps: FloatArray) -> tuple[float, float]:
     """
     size = np.abs(eps)
     if model == "constant":
-        return float(size.mean()), 0.0
+        return float(size.sum()) / len(size), 0.0
     if model == "spread":
         seen = x > 1e-100 * size  # a generation of equal values says nothing
-        return 0.0, float((size[seen] / x[seen]).mean()) if seen.any() else 0.0
+        if not seen.all():
+            size, x = size[seen], x[seen]
+        return 0.0, float((size / x).sum()) / max(1, len(x))
     if model == "linear":
         return _line(np.abs(x), size)
     return _line(x * x, eps * eps)
@@ -41,10 +45,10 @@ def fit(model: str, x: FloatArray, eps: FloatArray) -> tuple[float, float]:
 def evaluate(model: str, coefficients: tuple[float, float], x: FloatArray) -> FloatArray:
     """s at each x, never so small that a residual over it overflows."""
     a, b = coefficients
-    if model == "constant":
-        s = np.full(len(x), a)
-    elif model in ("linear", "spread"):
+    if model in ("spread", "linear"):
         s = a + b * np.abs(x)
+    elif model == "constant":
+        s = np.full(len(x), a)
     else:
         s = np.sqrt(a + b * x * x)
     return np.asarray(np.maximum(s, LEAST))
@@ -52,8 +56,12 @@ def evaluate(model: str, coefficients: tuple[float, float], x: FloatArray) -> Fl
 
 def spread(values: FloatArray) -> float:
     """Mean distance of the finite ``values`` from their median."""
-    good = values[np.isfinite(values)]
-    return float(np.abs(good - np.median(good)).mean()) if len(good) else 0.0
+    # Lists: many times faster than arrays as short as a population.
+    good: list[float] = sorted(v for v in values.tolist() if math.isfinite(v))
+    if not good:
+        return 0.0
+    middle = good[len(good) // 2]
+    return sum(abs(v - middle) for v in good) / len(good)
 
 
 def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:

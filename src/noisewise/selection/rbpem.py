@@ -52,11 +52,12 @@ class ResidualBootstrap(Selection):
         memory.bootstrapped += 1
         order = self.model.rankings(gen, memory, self.n_bootstrap)
         weights = expected_weights(order, gen.profile)
-        failures = gen.samples.values.max() == np.inf
-        if failures:
-            weights[(gen.samples.counts == 0) & (weights > 0.0)] = 0.0
-        # Negative weights cancel positive ones in the average.
-        return normalised(weights) if failures or gen.profile[-1] < 0.0 else weights, memory
+        failed = np.fmin.reduce(gen.samples.values, axis=1) == np.inf
+        if failed.any():
+            weights[failed & (weights > 0.0)] = 0.0
+        elif gen.profile[-1] >= 0.0:
+            return weights, memory
+        return normalised(weights), memory  # negative weights cancel positive ones in the average
 
     def _diagnose(self, gen: Generation, memory: NoiseMemory) -> None:
         y = gen.samples.median()
