@@ -82,14 +82,16 @@ def test_nothing_comes_from_elsewhere_and_names_do_nothing(hostile: str) -> None
 def test_everything_is_told(hostile: str) -> None:
     for heading in (
         "Recommended", "Use it", "The luckiest draw", "What happened", "The run", "Residuals",
-        "How the budget was spent", "Where the search ended", "Checks of the noise model",
-        "Numbers behind the figures", "Values", "Misranking", "Step size", "Population",
-        "Mean learning rate",
+        "How the budget was spent", "Which parameters mattered", "Where the search ended",
+        "Checks of the noise model", "Numbers behind the figures", "Values", "Misranking",
+        "Step size", "Population", "Mean learning rate",
     ):  # fmt: skip
         assert f">{heading}</h" in hostile, heading
     assert "the mean of 10 evaluations of this very point" in hostile.lower()
     assert "of all evaluations failed" in hostile
-    assert hostile.count('class="track"') == 6  # one per coordinate, choices have several
+    # One per parameter that mattered or not, and one per coordinate: choices have several.
+    assert hostile.count('class="track"') == 5 + 6
+    assert hostile.count("times as wide as at the start") == 6
 
 
 def test_what_a_run_of_the_library_shows() -> None:
@@ -99,8 +101,10 @@ def test_what_a_run_of_the_library_shows() -> None:
     for absent in ("Use it", "Residuals", "Checks of the noise model", "has not ended"):
         assert absent not in text
     unbounded = page(facts.of(run(x0=np.zeros(6), sigma0=1.0, bounds=None), "plain"))
-    assert 'class="track"' not in unbounded
-    assert "mostly between" in unbounded
+    spreads = unbounded[unbounded.index("Where the search ended") :]
+    assert 'class="track"' not in spreads
+    assert "mostly between" in spreads
+    assert "as wide as at the start)" in spreads
 
 
 @pytest.mark.parametrize("tells", [0, 1, 7])

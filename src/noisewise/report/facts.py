@@ -14,6 +14,7 @@ from noisewise.command.template import Template
 from noisewise.noise.diagnostics import CHECKS
 from noisewise.noise.pool import Pool
 from noisewise.optimizer import Optimizer
+from noisewise.report.importance import Importance, importances
 from noisewise.report.words import number, valued
 from noisewise.space import Choice, Space
 
@@ -34,6 +35,8 @@ class Spread:
     #: Place of the recommendation and the deviation, in parts of the range; None without one.
     at: float | None
     share: float | None
+    #: The deviation over that at the start.
+    narrowed: float
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,9 @@ class Facts:
     exact: bool
     history: dict[str, FloatArray]
     spreads: list[Spread]
+    #: Parameters by how much they mattered among the newest ``compared`` candidates.
+    importances: list[Importance]
+    compared: int
     checks: list[Check]
     residuals: FloatArray
     #: The command with the recommended values, if the run was one of a program.
@@ -128,6 +134,8 @@ def of(opt: Optimizer, title: str) -> Facts:
         exact=result.misranking == 0.0 and getattr(run.adaptation, "deterministic", False),
         history=history,
         spreads=_spreads(opt, space, result.x),
+        importances=_importances(run, space),
+        compared=run.seen.size,
         checks=_checks(result.diagnostics),
         residuals=_residuals(run.selection),
         command=_command(opt.extra, recommended),
@@ -170,8 +178,8 @@ def _running(values: FloatArray) -> FloatArray:
 
 def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]:
     names = space.coordinates if space else [f"x{j}" for j in range(1, len(x) + 1)]
-    box, deviations = opt.data[1].box, opt.deviations
-    found = []
+    run, deviations = opt.data[1], opt.deviations
+    box, found = run.box, []
     for j, (name, deviation) in enumerate(zip(names, deviations.tolist(), strict=True)):
         low, high, at = float(box.low[j]), float(box.high[j]), float(x[j])
         ends = max(low, at - deviation), min(high, at + deviation)
@@ -179,8 +187,22 @@ def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]
         width = high - low
         closed = math.isfinite(width)
         place, share = ((at - low) / width, deviation / width) if closed else (None, None)
-        found.append(Spread(name, value, below, above, place, share))
+        narrowed = deviation / float(run.sigma0 * box.scale[j])
+        found.append(Spread(name, value, below, above, place, share, narrowed))
     return found
+
+
+def _importances(run: Any, space: Space | None) -> list[Importance]:
+    seen = run.seen
+    if not seen.inserted:
+        return []
+    # The archive is a ring of candidates in the order of their generations.
+    populations = run.history.as_dict()["population"].astype(int)
+    generation = np.repeat(np.arange(len(populations)), populations)[-seen.size :]
+    if seen.inserted > seen.capacity:
+        generation = np.roll(generation, seen.inserted % seen.capacity)
+    X, values = seen.points()
+    return importances(run.box.outer(X), values, generation, space)
 
 
 def _shown(space: Space | None, name: str, u: float) -> str:

@@ -14,10 +14,10 @@ import numpy as np
 
 from noisewise._types import FloatArray
 from noisewise.report import svg
-from noisewise.report.facts import Facts
+from noisewise.report.facts import Facts, Spread
 from noisewise.report.svg import Chart, Series
 from noisewise.report.text import basis, interval, luck, spending
-from noisewise.report.words import number, sentence, valued
+from noisewise.report.words import counted, number, sentence, valued
 
 TEMPLATE = Path(__file__).with_name("page.html")
 #: Most generations a figure shows, and most rows of the table behind the figures.
@@ -44,6 +44,7 @@ def page(facts: Facts, version: str = "") -> str:
         "What happened": _events(facts),
         "The run": _figures(charts, shown),
         "How the budget was spent": _budget(facts),
+        "Which parameters mattered": _importance(facts),
         "Where the search ended": _spread(facts),
         "Checks of the noise model": _checks(facts),
         "Residuals": _residuals(facts),
@@ -213,20 +214,54 @@ def _budget(facts: Facts) -> str:
     return f'<div class="bar" aria-hidden="true">{bar}</div><table>{rows}</table>{said}'
 
 
+def _importance(facts: Facts) -> str:
+    if not facts.importances:
+        return ""
+    rows = "".join(
+        f'<div class="row"><bdi>{escape(i.name)}</bdi>: {i.share:.0%} of the ranks, '
+        f"{'mattered' if i.clear else 'not told apart from chance'}"
+        f'<div class="track" aria-hidden="true"><i style="left:0;width:{100 * i.share:.2f}%"></i>'
+        "</div></div>"
+        for i in facts.importances
+    )
+    method = (
+        f"How much of the ranking of candidates within a generation each parameter explains on its "
+        f"own (a value and its square, or one level per word), averaged over the newest "
+        f"{counted(facts.compared, 'candidate')}, less what chance explains. The rest is noise, "
+        "the other parameters, and what parameters do only together."
+    )
+    limits = (
+        "It holds for the region that was searched and for the widths it was searched with, which "
+        "the next section shows: the search narrows what matters most, so that late in a run all "
+        "parameters seem to matter alike. Not told apart from chance does not mean that a "
+        "parameter has no effect."
+    )
+    return (
+        f'{_paragraph(method, "soft")}<div class="spread">{rows}</div>{_paragraph(limits, "soft")}'
+    )
+
+
+def _narrowed(s: Spread) -> str:
+    return f"{number(s.narrowed, 2)} times as wide as at the start"
+
+
 def _spread(facts: Facts) -> str:
     rows = []
     for s in facts.spreads:
-        said = f"{s.name}: {s.value}, mostly between {s.low} and {s.high}"
+        said = f"{s.value}, mostly between {s.low} and {s.high}"
         track = ""
         if s.at is not None and s.share is not None:
             left, right = max(0.0, s.at - s.share), min(1.0, s.at + s.share)
-            said += f" (a deviation of {100 * s.share:.2g} % of its range)"
+            said += f" ({100 * s.share:.2g} % of its range, {_narrowed(s)})"
             band = f"left:{100 * left:.2f}%;width:{100 * (right - left):.2f}%"
             track = (
                 f'<div class="track" aria-hidden="true"><i style="{band}"></i>'
                 f'<b style="left:{100 * s.at:.2f}%"></b></div>'
             )
-        rows.append(f'<div class="row">{escape(said)}{track}</div>')
+        else:
+            said += f" ({_narrowed(s)})"
+        # The name may be written from right to left, or try to turn what follows.
+        rows.append(f'<div class="row"><bdi>{escape(s.name)}</bdi>: {escape(said)}{track}</div>')
     meaning = (
         "The mark is the recommendation, the band one standard deviation of the last candidates "
         "to either side, over the whole range of the parameter. A narrow band: the search "

@@ -101,6 +101,7 @@ def as_data(facts: Facts) -> dict[str, Any]:
         "spent_on": facts.parts,
         "failures": facts.failures,
         "misranking": _known(facts.misranking),
+        "importance": [vars(i) for i in facts.importances],
         "command": facts.command,
         "history": {
             name: [_known(v) for v in column.tolist()] for name, column in facts.history.items()

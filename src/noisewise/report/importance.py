@@ -1,0 +1,123 @@
+"""Which parameters mattered, from how candidates of one generation were ranked.
+
+Over a whole run everything changes at once: the search closes in and values fall, so any parameter
+that drifts seems to matter. Within a generation candidates differ by chance only. So ranks are
+explained generation by generation, and what is explained is averaged.
+
+| symbol | meaning | shape |
+|---|---|---|
+| k | candidates of a generation | |
+| z | normal scores of their ranks, mean zero | (k,) |
+| A | a parameter: its value and the square of it, or one column per word of a choice, mean zero | |
+| p | independent columns of A in this generation | |
+| R² | part of the variation of z that A explains; p / (k - 1) on average by chance | |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaincc, ndtri
+from scipy.stats import rankdata
+
+from noisewise._types import FloatArray, IntArray
+from noisewise.space import Choice, Space
+
+#: Fewer candidates than this, in generations large enough to count, tell nothing.
+_LEAST = 20
+#: A parameter counts as told apart from chance below this (Holm-corrected) probability.
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Importance:
+    """A parameter: the part of the ranks within a generation that it explains alone, less what
+    chance explains, and whether chance would explain it all."""
+
+    name: str
+    share: float
+    clear: bool
+
+
+def importances(
+    X: FloatArray, values: FloatArray, generation: IntArray, space: Space | None
+) -> list[Importance]:
+    """The parameters, most important first, from candidates (user coordinates), their values
+    (+inf: failed) and the generation of each; empty if they are too few to tell."""
+    columns = _columns(X, space)
+    rows = [np.flatnonzero(generation == g) for g in np.unique(generation)]
+    # A mean and two columns must leave something over.
+    rows = [at for at in rows if len(at) >= 4 and np.ptp(_scores(values[at])) > 0.0]
+    if sum(map(len, rows)) < _LEAST:
+        return []
+    found = {
+        name: _explained([(A[at], _scores(values[at])) for at in rows])
+        for name, A in columns.items()
+    }
+    clear = _holm(np.array([chance for _, chance in found.values()]))
+    out = [
+        Importance(name, share, bool(sure))
+        for (name, (share, _)), sure in zip(found.items(), clear, strict=True)
+    ]
+    return sorted(out, key=lambda i: -i.share)
+
+
+def _explained(blocks: list[tuple[FloatArray, FloatArray]]) -> tuple[float, float]:
+    """Share of the ranks that is explained beyond chance, and the probability of as much by
+    chance: R² of columns that say nothing has a Beta law; the weighted sum of several of them is
+    taken for a gamma law with the same mean and variance."""
+    share = weight = total = mean = variance = 0.0
+    for A, z in blocks:
+        left, p = _left_over(A - A.mean(axis=0), z)
+        k, free = len(z), len(z) - 1 - p
+        if free == 0:
+            continue
+        r2, chance = 1.0 - left / float(z @ z), p / (k - 1.0)
+        share += k * (r2 - chance) / (1.0 - chance)
+        weight += k
+        total += k * r2
+        mean += k * chance
+        variance += k * k * 2.0 * p * free / ((k - 1.0) ** 2 * (k + 1.0))
+    if variance == 0.0:  # it had one value only
+        return 0.0, 1.0
+    return max(0.0, share / weight), float(gammaincc(mean**2 / variance, total * mean / variance))
+
+
+def _left_over(A: FloatArray, z: FloatArray) -> tuple[float, int]:
+    """What least squares leave of the sum of squares, and how many columns count."""
+    coefficients, _, p, _ = np.linalg.lstsq(A, z, rcond=1e-6)
+    rest = z - A @ coefficients
+    return float(rest @ rest), int(p)
+
+
+def _scores(values: FloatArray) -> FloatArray:
+    """Normal scores of the ranks; equal values, all failures among them, share one."""
+    z = ndtri((rankdata(values) - 0.5) / len(values))
+    return np.asarray(z - z.mean())
+
+
+def _columns(X: FloatArray, space: Space | None) -> dict[str, FloatArray]:
+    """The columns that stand for each parameter."""
+    if space is None:
+        return {f"x{j + 1}": _number(X[:, j]) for j in range(X.shape[1])}
+    U = np.array([space.encode(space.decode(x)) for x in X]).reshape(len(X), space.dimension)
+    found, start = {}, 0
+    for name, p in space.parameters.items():
+        block = U[:, start : start + p.width]
+        found[name] = block if isinstance(p, Choice) else _number(block[:, 0])
+        start += p.width
+    return found
+
+
+def _number(u: FloatArray) -> FloatArray:
+    return np.column_stack((u, u * u))
+
+
+def _holm(chances: FloatArray) -> FloatArray:
+    """Which hypotheses are rejected, by Holm's rule."""
+    order = chances.argsort()
+    steps = chances[order] * np.arange(len(chances), 0, -1)
+    rejected = np.empty(len(chances), dtype=bool)
+    rejected[order] = np.maximum.accumulate(steps) < _LEVEL
+    return rejected
