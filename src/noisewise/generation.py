@@ -14,6 +14,7 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.core.profiles import Profile
 from noisewise.core.strategy import Info, State
 from noisewise.noise.samples import Samples
+from noisewise.noise.scales import spread
 
 
 @data
@@ -65,6 +66,14 @@ class Generation:
     notes: dict[str, float] = field(default_factory=dict)
     #: Weights that move the mean, where they differ from those of the covariance.
     mean_weights: FloatArray | None = None
+    _spread: float | None = None
+
+    @property
+    def spread(self) -> float:
+        """Mean distance of the first values from their median, computed once."""
+        if self._spread is None:
+            self._spread = spread(self.samples.first)
+        return self._spread
 
 
 class Plan(ABC):

@@ -23,7 +23,7 @@ from noisewise._types import BoolArray, FloatArray
 from noisewise.history import History
 from noisewise.noise.pool import Pool
 from noisewise.noise.samples import Samples, ranks
-from noisewise.noise.scales import LEAST, spread
+from noisewise.noise.scales import LEAST
 
 #: Name, threshold, which side of it fires, and what that means in plain words.
 CHECKS: dict[str, tuple[float, str, str]] = {
@@ -95,9 +95,11 @@ class Diagnostics:
         default_factory=lambda: History(("generation", *CHECKS), np.empty((0, 1 + len(CHECKS))), 0)
     )
 
-    def observe(self, samples: Samples, eps: FloatArray, expected: FloatArray) -> None:
-        """Take note of a generation with repeated evaluations; ``expected`` is the scale that
-        was predicted for each residual before it was seen."""
+    def observe(
+        self, samples: Samples, spread: float, eps: FloatArray, expected: FloatArray
+    ) -> None:
+        """Take note of a generation with repeated evaluations, whose values are ``spread`` apart;
+        ``expected`` is the scale that was predicted for each residual before it was seen."""
         self.seen += 1
         first, second = samples.values[:, 0], samples.values[:, 1]
         both = np.isfinite(first + second)
@@ -110,11 +112,10 @@ class Diagnostics:
             shared = _intra_class(change - self.regression * size)
             self.correlation = self._average(self.correlation, shared)
             self.regression += (float(change.mean()) / size - self.regression) / _RECALL
-        apart = spread(samples.first)
-        if n and apart > 0.0:
+        if n and spread > 0.0:
             # Two Gaussian values differ by sqrt(2) times as much as one from the median.
             mean = sum(map(abs, change.tolist())) / n
-            self.centre = self._average(self.centre, mean / (math.sqrt(2.0) * apart))
+            self.centre = self._average(self.centre, mean / (math.sqrt(2.0) * spread))
         predicted = expected.tolist()
         if min(predicted) > LEAST:  # there was a prediction
             off = [min(abs(e) / s, _FAR_OFF) for e, s in zip(eps.tolist(), predicted, strict=True)]

@@ -59,13 +59,18 @@ def displacement(samples: Samples) -> float:
 def expected_weights(order: IntArray, profile: FloatArray) -> FloatArray:
     """Mean weight of each candidate over rankings; ``order`` (b, k) lists, per ranking, the
     candidates from best to worst."""
-    b, k = order.shape
-    return np.asarray(np.bincount(order.ravel(), np.tile(profile, b), k) / b, dtype=float)
+    return _averaged(order, np.tile(profile, len(order)))
 
 
 def weight_variance(order: IntArray, profile: FloatArray) -> FloatArray:
     """U, the variance of each candidate's weight over rankings (Eq. weight_instability)."""
-    mean = expected_weights(order, profile)
-    square = expected_weights(order, profile * profile)
-    out: FloatArray = square - mean * mean
+    handed_out = np.tile(profile, len(order))
+    mean = _averaged(order, handed_out)
+    out: FloatArray = _averaged(order, handed_out * handed_out) - mean * mean
     return out
+
+
+def _averaged(order: IntArray, handed_out: FloatArray) -> FloatArray:
+    """Mean over rankings of what each candidate was handed out."""
+    b, k = order.shape
+    return np.asarray(np.bincount(order.ravel(), handed_out, k) / b, dtype=float)

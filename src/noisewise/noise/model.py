@@ -75,7 +75,7 @@ class NoiseModel:
             z = eps / scales.evaluate(self.scale, memory.scale, x)
             np.minimum(np.maximum(z, -self.clip, out=z), self.clip, out=z)
             memory.pool.insert(z, medians, gen.index)
-            memory.diagnostics.observe(gen.samples, eps, expected)
+            memory.diagnostics.observe(gen.samples, gen.spread, eps, expected)
         if memory.archive is not None:
             good = np.isfinite(gen.samples.values).any(axis=1)
             memory.archive.insert(gen.X[good], gen.samples.median()[good])
@@ -92,12 +92,11 @@ class NoiseModel:
         self, gen: Generation, memory: NoiseMemory
     ) -> tuple[FloatArray, FloatArray]:
         """c and s of every candidate (steps 2 and 3); c is +inf where all evaluations failed."""
-        c = gen.samples.median()
-        good = np.isfinite(c)
-        s = self._scale(gen, memory, np.where(good, c, 0.0))
+        y = gen.samples.median()
+        good = y < np.inf
+        s = self._scale(gen, memory, np.where(good, y, 0.0))
         if self.centre == "observed":
-            return c, s
-        y = c
+            return y, s
         c = y.copy()
         if self.centre == "ridge" and good.sum() >= 2:
             c[good] = centres.ridge(gen.standardise(gen.X[good]), y[good])
@@ -131,4 +130,4 @@ class NoiseModel:
         """What the scale is a function of."""
         if self.scale != "spread":
             return centre
-        return np.full(len(centre), scales.spread(gen.samples.first))
+        return np.full(len(centre), gen.spread)
