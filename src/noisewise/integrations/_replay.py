@@ -1,0 +1,126 @@
+"""A run of ask and tell that is rebuilt from the values on record.
+
+A run is a function of its settings and of the value of each trial; in which order values came
+leaves no trace. So nothing but values has to be kept: whoever knows them can go on with the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from noisewise._types import FloatArray
+from noisewise.methods import Method
+from noisewise.optimizer import Optimizer
+from noisewise.recommend import Recommendation
+from noisewise.result import ALL_FAILED
+
+#: First budget of a run without a budget: this many evaluations, and this many per coordinate.
+_FIRST, _FIRST_PER_COORDINATE = 100, 20
+#: Step size of a stage that starts from an earlier recommendation, relative to the first.
+_LATER_SIGMA = 0.5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is made of. ``budgets`` are those of its stages, each of which starts from the
+    recommendation of the one before; None: stages without end, each twice as long."""
+
+    x0: FloatArray
+    sigma0: float
+    method: Method
+    seed: int
+    workers: int
+    budgets: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An evaluation that the run waits for. ``row`` is the candidate as it was sampled, in inner
+    coordinates; None where no candidate is new."""
+
+    id: int
+    x: FloatArray
+    kind: str
+    row: FloatArray | None
+
+
+@final
+class Replay:
+    """The run: what it waits for, and what it recommends."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._stage = 0
+        self._offset = 0
+        self._opt = self._optimizer(settings.x0, settings.sigma0, settings.seed)
+        #: What the run waits for now, by id.
+        self.open: dict[int, Offer] = {}
+        self._ask()
+
+    def _optimizer(self, x0: FloatArray, sigma0: float, rng: object) -> Optimizer:
+        s = self.settings
+        if s.budgets is None:
+            first = max(_FIRST, _FIRST_PER_COORDINATE * len(x0))
+            budget = first * 2**self._stage
+        else:
+            budget = s.budgets[self._stage]
+        bounds = (np.zeros(len(x0)), np.ones(len(x0)))
+        return Optimizer(
+            x0,
+            budget=budget,
+            bounds=bounds,
+            sigma0=sigma0,
+            method=s.method,
+            rng=rng,
+            workers=s.workers,
+        )
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether nothing but failures made the run end."""
+        return bool(self._opt.data[1].status == ALL_FAILED)
+
+    def answer(self, id: int, value: float, row: FloatArray | None = None) -> None:
+        """The value of an open evaluation; nan: it failed. ``row`` is where it was evaluated:
+        another machine may have sampled another point for the same id."""
+        offer = self.open.pop(id)
+        local = id - self._offset
+        if row is not None and offer.row is not None and not np.array_equal(row, offer.row):
+            run = self._opt.data[1]
+            i, _ = run.pending[local]
+            run.sampled[i] = row
+            run.X[i] = run.box.repaired(row[None])[0]
+        self._opt.tell(local, value)
+        if not self.open:
+            self._ask()
+
+    def extend(self, budgets: tuple[int, ...]) -> None:
+        """Go on with further stages."""
+        self.settings = replace(self.settings, budgets=budgets)
+        if not self.open:
+            self._ask()
+
+    def recommend(self) -> Recommendation:
+        """The point to use, with an honest estimate of f there."""
+        return self._opt.recommend()
+
+    def _ask(self) -> None:
+        s = self.settings
+        while self._opt.done and not self.gave_up:
+            if s.budgets is not None and self._stage + 1 >= len(s.budgets):
+                return
+            best, spent = self._opt.recommend().x, self._opt.budget
+            self._stage += 1
+            self._offset += spent
+            rng = np.random.SeedSequence([s.seed, self._stage])
+            self._opt = self._optimizer(best, _LATER_SIGMA * s.sigma0, rng)
+        run = self._opt.data[1]
+        for trial in self._opt.ask():
+            i, slot = run.pending[trial.id]
+            new = trial.kind == "candidate" and slot == 0
+            row = run.sampled[i].copy() if new else None
+            id = self._offset + trial.id
+            self.open[id] = Offer(id, trial.x, trial.kind, row)

@@ -1,0 +1,335 @@
+"""Optuna: a sampler for noisy objectives, and the point to use in the end.
+
+>>> import optuna
+>>> from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
+>>> study = optuna.create_study(sampler=NoisewiseSampler(n_trials=200, seed=1))
+
+See docs/guides/optuna.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from noisewise import _data
+from noisewise._check import integer, positive_real, shown
+from noisewise.integrations import _records
+from noisewise.methods import Method
+from noisewise.optimizer import resolve
+from noisewise.recommend import estimate
+
+try:
+    import optuna
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "noisewise.integrations.optuna needs the extra 'optuna': pip install 'noisewise[optuna]'",
+        name=error.name,
+    ) from None
+
+__all__ = ["NoisewiseSampler", "Recommended", "recommended_params"]
+
+#: Shortest and longest pause, in seconds, between two looks at what other workers do.
+_PAUSE = (0.01, 1.0)
+#: How often a worker tries for an evaluation that others claim at the same moment.
+_TRIES = 20
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """The parameters to use, with an honest estimate of the objective there.
+
+    ``value`` is the mean of the ``n_values`` trials that measured these very parameters after they
+    had been chosen, ``standard_error`` its standard error. Where there are fewer than two,
+    ``n_values`` is 0 and both are those of the last generation, which was sampled around the
+    recommendation and not selected. nan where too little is known.
+    """
+
+    params: dict[str, Any]
+    value: float
+    standard_error: float
+    n_values: int
+
+
+@final
+class NoisewiseSampler(optuna.samplers.BaseSampler):  # type: ignore[misc]
+    """An Optuna sampler that minimises (or maximises) an expected value under a fixed budget.
+
+    Parameters
+    ----------
+    n_trials
+        How many trials the study will have in all. None: the search goes on without end in stages,
+        each twice as long as the one before and starting from its recommendation.
+    seed
+        A non-negative whole number; None: drawn from the study. The first worker's seed holds for
+        the study, so workers may bring the same or none.
+    method
+        A name of `noisewise.list_methods` or an object from `noisewise.methods`.
+    workers
+        How many trials run at the same time; methods make generations that fill them.
+    search_space
+        Distributions by name, where they are known beforehand; None: learnt from the first
+        completed trial, which is drawn at random.
+    x0
+        Parameters to start at; the middle of every range that is left out.
+    sigma0
+        First step size, as a share of each parameter's range.
+    overdue
+        Seconds after which the trial of another worker is taken for dead and evaluated again
+        elsewhere; None: ten times the longest completed trial, and at least five seconds.
+    independent_sampler
+        For parameters that not every trial has; None: ``optuna.samplers.RandomSampler``.
+    """
+
+    def __init__(
+        self,
+        n_trials: int | None = None,
+        *,
+        seed: int | None = None,
+        method: str | Method = "auto",
+        workers: int = 1,
+        search_space: Mapping[str, Any] | None = None,
+        x0: Mapping[str, Any] | None = None,
+        sigma0: float = 0.3,
+        overdue: float | None = None,
+        independent_sampler: Any = None,
+    ) -> None:
+        self._n_trials = None if n_trials is None else integer("n_trials", n_trials, least=2)
+        self._seed = None if seed is None else integer("seed", seed, least=0)
+        self._method = _plain(resolve(method))
+        self._workers = integer("workers", workers, least=1)
+        self._search_space = _checked_space(search_space)
+        self._x0 = _checked_x0(x0, self._search_space)
+        self._sigma0 = positive_real("sigma0", sigma0, most=1.0)
+        self._overdue = None if overdue is None else positive_real("overdue", overdue)
+        default = optuna.samplers.RandomSampler(seed=None if seed is None else seed % 2**32)
+        self._independent = independent_sampler or default
+        self._forget()
+
+    def _forget(self) -> None:
+        self._lock = threading.RLock()
+        self._study: str | None = None
+        self._intersection = optuna.search_space.IntersectionSearchSpace()
+        self._view: _records.View | None = None
+        #: Which thread asked for which trial; only unfinished ones matter.
+        self._asked: dict[int, int] = {}
+        self._warned = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What can be read from the storage again stays at home.
+        own = ("_lock", "_study", "_intersection", "_view", "_asked", "_warned")
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def reseed_rng(self) -> None:
+        self._independent.reseed_rng()
+
+    def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
+        if self._search_space is not None:
+            return dict(self._search_space)
+        with self._lock:
+            self._turn_to(study)
+            found = self._intersection.calculate(study)
+        return {name: d for name, d in found.items() if _records.parameter(d) is not None}
+
+    def sample_relative(
+        self, study: Any, trial: Any, search_space: dict[str, Any]
+    ) -> dict[str, Any]:
+        _single_objective(study)
+        settled = trial.system_attrs.keys() & {"fixed_params", _records.MARK}
+        if not search_space or settled or trial.params.keys() & search_space.keys():
+            return {}  # enqueued by the user, or a repetition of a trial that failed
+        start = time.monotonic()
+        while True:
+            with self._lock:
+                self._turn_to(study)
+                view = self._run(study, search_space)
+                found = self._take(study, trial, view, time.monotonic() - start)
+                if found is not None:
+                    self._asked[trial.number] = threading.get_ident()
+                    return found
+                pause = 0.02 * view.limit(self._overdue)
+            time.sleep(min(max(pause, _PAUSE[0]), _PAUSE[1]))
+
+    def sample_independent(
+        self, study: Any, trial: Any, param_name: str, param_distribution: Any
+    ) -> Any:
+        _single_objective(study)
+        return self._independent.sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: Any, trial: Any) -> None:
+        self._independent.before_trial(study, trial)
+
+    def after_trial(self, study: Any, trial: Any, state: Any, values: Any) -> None:
+        self._asked.pop(trial.number, None)
+        self._independent.after_trial(study, trial, state, values)
+
+    def _turn_to(self, study: Any) -> None:
+        """One study at a time is remembered."""
+        if study.study_name != self._study:
+            self._forget_study(study.study_name)
+
+    def _forget_study(self, name: str) -> None:
+        self._study, self._view, self._asked, self._warned = name, None, {}, False
+        self._intersection = optuna.search_space.IntersectionSearchSpace()
+
+    def _run(self, study: Any, space: Mapping[str, Any]) -> _records.View:
+        """The run over ``space``, up to date; begun if there is none."""
+        name = _records.attribute(space)
+        kept = _records.settings(study, name)
+        if kept is None:
+            _records.keep_settings(study, name, self._begin(study, space))
+            kept = _records.settings(study, name)
+            assert kept is not None
+        total = None if kept["budgets"] is None else kept["before"] + sum(kept["budgets"])
+        if total is not None and self._n_trials is not None and self._n_trials > total:
+            kept = {**kept, "budgets": [*kept["budgets"], self._n_trials - total]}
+            _records.keep_settings(study, name, kept)
+        self._compare(kept)
+        if self._view is None or self._view.run != kept["run"]:
+            self._view = _records.View(kept)
+        self._view.extend(kept)
+        self._view.sync(study)
+        return self._view
+
+    def _begin(self, study: Any, space: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings of a new run. Where another came before, over more parameters, it starts from
+        what that one recommends and has what is left of the trials."""
+        earlier = _records.latest(study)
+        start = {name: value for name, value in self._x0.items() if name in space}
+        before = 0 if self._search_space is not None else 1
+        if earlier is not None:
+            found = earlier.named.decode(earlier.replay.recommend().x)
+            start |= {name: found[name] for name in found if space.get(name) == earlier.space[name]}
+            before = len(_records.trials(study)) - 1
+        _check_start(start, space)
+        budgets = None if self._n_trials is None else [max(1, self._n_trials - before)]
+        return _records.begin(
+            space,
+            seed=_drawn_seed(study) if self._seed is None else self._seed,
+            method=self._method,
+            workers=self._workers,
+            start=start,
+            sigma0=self._sigma0,
+            before=before,
+            budgets=budgets,
+        )
+
+    def _compare(self, kept: Mapping[str, Any]) -> None:
+        """Say so, once, where the study's run was begun with other settings."""
+        mine = {"method": self._method, "workers": self._workers, "sigma0": self._sigma0}
+        if self._seed is not None:
+            mine["seed"] = self._seed
+        other = [name for name, value in mine.items() if kept[name] != value]
+        if (kept["budgets"] is None) != (self._n_trials is None):
+            other.append("n_trials")
+        if other and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"the study's run was begun with other settings ({', '.join(other)}); it goes on "
+                "with those",
+                stacklevel=2,
+            )
+
+    def _take(
+        self, study: Any, trial: Any, view: _records.View, waited: float
+    ) -> dict[str, Any] | None:
+        """Parameters for the trial; None: wait for other workers."""
+        if view.replay.gave_up:
+            return {}
+        rng = np.random.default_rng()
+        for tried in range(_TRIES):
+            ids = view.free() or view.overdue(self._overdue)
+            if not ids:
+                break
+            id = ids[0] if tried == 0 else int(rng.choice(ids))
+            found = view.claim(study, trial, id, waited)
+            if found is not None:
+                return found
+            time.sleep(rng.uniform(0.0, _PAUSE[0]))
+            view.sync(study)
+        me = threading.get_ident()
+        others = any(self._asked.get(number) != me for number in view.holders())
+        if others and math.isfinite(view.limit(self._overdue)):
+            return None
+        return view.measure(study, trial, waited)
+
+
+def recommended_params(study: Any) -> Recommended:
+    """The parameters to use, which is not ``study.best_trial``: that is the luckiest draw."""
+    _single_objective(study)
+    view = _records.latest(study)
+    if view is None:
+        raise ValueError(
+            f"study {study.study_name!r} has no trials of a NoisewiseSampler to recommend from"
+        )
+    best = view.replay.recommend()
+    params = view.named.decode(best.x)
+    measured = np.array(view.measured(study, params))
+    n = len(measured) if len(measured) >= 2 else 0
+    value, error = estimate(measured) if n else (best.fun, best.fun_se)
+    return Recommended(view.constants(study) | params, _records.minimised(study, value), error, n)
+
+
+def _single_objective(study: Any) -> None:
+    if len(study.directions) > 1:
+        raise ValueError(
+            f"NoisewiseSampler takes studies with one objective, got {len(study.directions)}"
+        )
+
+
+def _plain(method: Method) -> Any:
+    """The method as it is kept in the storage."""
+    try:
+        return _data.encode(method)
+    except _data.DataError:
+        raise ValueError(
+            f"method must have plain options to be kept in the storage, got {shown(method)}"
+        ) from None
+
+
+def _checked_space(space: Any) -> dict[str, Any] | None:
+    if space is None:
+        return None
+    known = optuna.distributions.BaseDistribution
+    if not isinstance(space, Mapping) or not all(isinstance(d, known) for d in space.values()):
+        raise ValueError(
+            f"search_space must be a dictionary of Optuna distributions or None, got {shown(space)}"
+        )
+    kept = {name: d for name, d in space.items() if _records.parameter(d) is not None}
+    if not kept:
+        raise ValueError(f"search_space must leave something to choose, got {shown(space)}")
+    return kept
+
+
+def _checked_x0(x0: Any, space: Mapping[str, Any] | None) -> dict[str, Any]:
+    if x0 is not None and not isinstance(x0, Mapping):
+        raise ValueError(f"x0 must be a dictionary of parameters or None, got {shown(x0)}")
+    found = dict(x0 or {})
+    if space is not None:
+        _check_start(found, space)
+    return found
+
+
+def _check_start(start: Mapping[str, Any], space: Mapping[str, Any]) -> None:
+    try:
+        _records.named(space).encode(start)
+    except ValueError as error:
+        raise ValueError(f"x0 {error}") from None
+
+
+def _drawn_seed(study: Any) -> int:
+    """A seed that all workers of a study draw alike."""
+    first = _records.trials(study)[0].datetime_start
+    return int(hashlib.sha256(f"{study.study_name} {first}".encode()).hexdigest()[:12], 16)
