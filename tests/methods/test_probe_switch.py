@@ -12,7 +12,7 @@ import noisewise as nw
 import support
 from noisewise._types import FloatArray
 from noisewise.evaluation.probe import FEW
-from noisewise.methods import CMAES, RBPEM, ProbeSwitch, Resample
+from noisewise.methods import CMAES, LRACMAES, RBPEM, ProbeSwitch, Resample
 
 LAMBDA = 10
 Fun = Callable[[FloatArray], float]
@@ -190,6 +190,23 @@ def test_branches_bring_their_own_ways() -> None:
         assert opt.result().history["c_mean"][1] == c_mean
 
 
+def test_the_probed_generation_is_one_of_its_branch_to_the_adaptation_too() -> None:
+    """A warm start counts in every respect: what adapts has seen that generation."""
+    lra = LRACMAES(covariance="diagonal")
+    for level, branch in ((0.0, "low"), (1e6, "high")):
+        opt, _ = _first_generations(ProbeSwitch(**{branch: lra}), _noisy(level), generations=1)
+        untouched = lra.parts(opt.data[1].setup).adaptation.start(opt.data[1].setup)
+        assert _branch(opt) == branch
+        assert repr(getattr(opt.data[1].adaptation, branch)) != repr(untouched)
+
+
+def test_branches_left_out_have_the_engine_of_the_method() -> None:
+    """ProbeSwitch(covariance="full") runs on a full matrix in both branches."""
+    for level in (0.0, 1e6):
+        opt, _ = _first_generations(ProbeSwitch(covariance="full"), _noisy(level))
+        assert opt.data[1].state.covariance.C.shape == (5, 5)
+
+
 @pytest.mark.parametrize("threshold", [0.0, 0.5])
 def test_threshold_decides(threshold: float) -> None:
     """0 always goes high, 1/2 (almost) never."""
@@ -219,8 +236,13 @@ def test_any_budget(budget: int, warm_start: bool) -> None:
     ("options", "message"),
     [
         ({"threshold": 1.5}, "threshold must be a number between 0 and 1, got 1.5"),
-        ({"low": "cma-es"}, "low must be a method object, got 'cma-es'"),
+        ({"low": "cma-es"}, "low must be a method object or None, got 'cma-es'"),
         ({"high": RBPEM}, "high must be a method object"),
+        ({"low": CMAES()}, "low must have covariance='diagonal' as here, got 'full'"),
+        (
+            {"high": RBPEM(rates="fixed")},
+            "high must have rates='per-generation' as here, got 'fixed'",
+        ),
         ({"reprobe": (0.5, 0.2)}, "reprobe must be increasing fractions"),
         ({"reprobe": (0.5, 1.2)}, "reprobe must be a number between 0 and 1, got 1.2"),
     ],

@@ -53,8 +53,8 @@ class Switch(Adaptation):
             memory = replace(memory, probes=memory.probes + 1)
             if not self.warm_start:
                 return memory, self._controls(memory, branch), before
-        else:
-            memory, after = self._delegate(branch, memory, gen, before, after, info)
+            gen.controls = self._controls(memory, branch)  # a generation of that branch, then
+        memory, after = self._delegate(branch, memory, gen, before, after, info)
         due = memory.probes - 1 < len(self.reprobe) and (
             gen.progress >= self.reprobe[memory.probes - 1]
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from noisewise._check import fraction
 from noisewise._data import data
@@ -29,8 +29,10 @@ class ProbeSwitch(Method):
         The probed generation counts as a generation of the chosen method, and a deterministic
         objective is recognised after four repeats. Without it the probe is thrown away.
     low, high
-        The two methods. They bring their selection, re-evaluations, population and profile;
-        covariance and rates are this method's, and so is the population of the probe.
+        The two methods; None: `CMAES` and `RBPEM` with this method's engine. They bring their
+        selection, re-evaluations, adaptation, population and profile, and must have this method's
+        covariance, recombination and rates, because one search goes on in either of them. The
+        population of the probe is this method's.
     reprobe
         Spent fractions of the budget at which to probe again, increasing.
     """
@@ -40,8 +42,8 @@ class ProbeSwitch(Method):
 
     threshold: float = 0.12
     warm_start: bool = True
-    low: Method = field(default_factory=lambda: CMAES(covariance="diagonal"))
-    high: Method = field(default_factory=RBPEM)
+    low: Method | None = None
+    high: Method | None = None
     reprobe: tuple[float, ...] = ()
     covariance: str = "diagonal"
 
@@ -49,26 +51,39 @@ class ProbeSwitch(Method):
         super().__post_init__()
         fraction("threshold", self.threshold)
         for name in ("low", "high"):
-            if not isinstance(getattr(self, name), Method):
-                raise ValueError(f"{name} must be a method object, got {getattr(self, name)!r}")
+            self._check_branch(name, getattr(self, name))
         if list(self.reprobe) != sorted(self.reprobe):
             raise ValueError(f"reprobe must be increasing fractions, got {self.reprobe!r}")
         for entry in self.reprobe:
             fraction("reprobe", entry)
 
+    def _check_branch(self, name: str, branch: object) -> None:
+        if branch is not None and not isinstance(branch, Method):
+            raise ValueError(f"{name} must be a method object or None, got {branch!r}")
+        for option, ours in self._engine().items():
+            theirs = getattr(branch, option, ours)
+            if theirs != ours:
+                raise ValueError(f"{name} must have {option}={ours!r} as here, got {theirs!r}")
+
+    def _engine(self) -> dict[str, str]:
+        """The options that both branches share."""
+        return {name: getattr(self, name) for name in ("covariance", "recombination", "rates")}
+
     def controls(self, setup: Setup) -> Controls:
         return replace(super().controls(setup), branch=PROBE)
 
     def parts(self, setup: Setup) -> Parts:
-        low, high = self.low.parts(setup), self.high.parts(setup)
+        engine: dict[str, Any] = dict(self._engine())
+        below, above = self.low or CMAES(**engine), self.high or RBPEM(**engine)
+        low, high = below.parts(setup), above.parts(setup)
         adaptation = Switch(
             self.threshold,
             self.warm_start,
             tuple(self.reprobe),
             low,
             high,
-            self._of(self.low, setup),
-            self._of(self.high, setup),
+            self._of(below, setup),
+            self._of(above, setup),
         )
         plan = SwitchPlan(Probe(early_exit=self.warm_start), low, high)
         selection = SwitchSelection(self.threshold, self.warm_start, low, high)
