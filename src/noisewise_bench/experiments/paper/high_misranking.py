@@ -2,78 +2,76 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.paper._artifact import Artifact, Output, Scale
-from noisewise_bench.experiments.paper._duel import of
+from noisewise_bench.experiments.paper._duel import duel, duel_table, median_log10, of
+from noisewise_bench.experiments.paper._methods import (
+    CMA,
+    EXACT,
+    RB,
+    RIDGE,
+    SIDES,
+    SWITCH,
+    UH,
+    named,
+)
 from noisewise_bench.experiments.paper._published import HIGH_MEDIANS
 from noisewise_bench.problems import suite
-from noisewise_bench.score import interval
-from noisewise_bench.sheets import MEANING, function_of, value
+from noisewise_bench.sheets import MEANING, function_of
 from noisewise_bench.tables import Column, Table, fixed
 from noisewise_bench.task import Row
 
-AS_RUN = tuple(f"as-run/{name}" for name in ("cma-es", "uh-cma-es(30)", "rb-pem", "probe-switch"))
-#: The same roles on one engine, where only the selection differs.
-DESCRIBED = (
-    "sep-cma-es",
-    "uh-cma-es(covariance='diagonal')",
-    "rb-pem(centre='ridge')",
-    "rb-pem",
-    "probe-switch",
-    "pem",
-)
+ROLES = (CMA, UH, RB, RIDGE, SWITCH, EXACT)
 BUDGET = "100d"
 
 
 def grids(scale: Scale) -> list[Grid]:
     d = scale.pick(quick=10, short=40, full=40)
+    few = scale.pick(quick=("f110", "f117", "f125"), short=("f",), full=("f",))
+
+    def problems(instances: range) -> list[str]:
+        return [p for p in suite("bbob-noisy-high", (d,), instances) if any(f in p for f in few)]
+
     return [
-        Grid.of(suite("bbob-noisy-high", (d,), scale.instances()), AS_RUN, [BUDGET], [1]),
-        Grid.of(suite("bbob-noisy-high", (d,), scale.instances(5)), DESCRIBED, [BUDGET], [1]),
+        Grid.of(problems(scale.instances()), named("as run", *ROLES), [BUDGET], [1]),
+        Grid.of(problems(scale.instances(5)), named("one engine", *ROLES), [BUDGET], [1]),
     ]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
-    return Output(
-        [
-            _table(of(rows, method=methods), methods, metric, kind)
-            for kind, methods in (("as run", AS_RUN), ("one engine", DESCRIBED))
-            for metric in ("best-evaluated", "recommended")
-        ]
-    )
+    metrics = ("best-evaluated", "recommended")
+    medians = [_medians(rows, side, metric) for side in SIDES for metric in metrics]
+    entries = [
+        ((side, role), duel(rows, SIDES[side][role], SIDES[side][CMA], metric), None)
+        for side in SIDES
+        for role in ROLES
+        if role != CMA and role in SIDES[side]
+        for metric in metrics
+    ]
+    title = f"Against CMA-ES over the 15 functions together, B = {BUDGET}"
+    return Output([*medians, duel_table(title, ("kind", "method"), entries)])
 
 
-def _table(rows: list[Row], methods: tuple[str, ...], metric: str, kind: str) -> Table:
-    """Medians with intervals, the published ones behind them where there are some."""
-    functions = dict.fromkeys(sorted(function_of(row.problem) for row in rows))
-    body = []
+def _medians(rows: list[Row], side: str, metric: str) -> Table:
+    """Medians over instances, one line per function, the published ones beside them."""
+    roles = [role for role in ROLES if role in SIDES[side]]
+    published = side == "as run" and metric == "best-evaluated"
+    rows = of(rows, method=named(side, *roles))
+    functions = sorted({function_of(row.problem) for row in rows})
+    columns, body = [Column("function")], []
+    for role in roles:
+        columns += [Column(role, fixed)] + ([Column("published", fixed)] if published else [])
     for function in functions:
+        here = [row for row in rows if function_of(row.problem) == function]
         cells: list[object] = [function]
-        for method in methods:
-            found = [r for r in of(rows, method=method) if function_of(r.problem) == function]
-            logs = np.log10([value(row, metric) for row in found])
-            cells.append(interval(logs, np.median))
-            if kind == "as run":
-                cells.append(HIGH_MEDIANS[int(function[1:])][method.removeprefix("as-run/")])
+        for role in roles:
+            cells.append(median_log10(of(here, method=SIDES[side][role]), metric))
+            if published:
+                cells.append(HIGH_MEDIANS[int(function[1:])][role])
         body.append(tuple(cells))
-    columns = [Column("function")]
-    for method in methods:
-        columns.append(Column(method, _median))
-        if kind == "as run":
-            columns.append(Column("published", fixed))
-    notes = (
-        f"Metric: {metric}, the {MEANING[metric]}.",
-        "Medians over instances with 95 % bootstrap intervals"
-        + ("; published medians are of the best evaluated point." if kind == "as run" else "."),
-    )
-    title = f"Median log10 {metric} regret, {kind}, B = {BUDGET}"
+    notes = (f"{metric}: {MEANING[metric]}.",)
+    title = f"Median log10 {metric} regret, {side}, B = {BUDGET}"
     return Table(title, tuple(columns), tuple(body), notes)
-
-
-def _median(cell: tuple[float, float, float]) -> str:
-    return f"{fixed(cell[0])} [{fixed(cell[1])}, {fixed(cell[2])}]"
 
 
 ARTIFACT = Artifact(

@@ -1,0 +1,117 @@
+"""Figure 1: convergence on four functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from noisewise_bench.campaign import Grid
+from noisewise_bench.experiments.paper._artifact import Artifact, Output, Plot, Scale
+from noisewise_bench.experiments.paper._duel import median_log10, of
+from noisewise_bench.experiments.paper._methods import (
+    CMA,
+    EXACT,
+    RB,
+    RES5,
+    RES10,
+    SIDES,
+    UH,
+    named,
+)
+from noisewise_bench.experiments.paper._published import CONVERGENCE
+from noisewise_bench.figures import Panel, looks
+from noisewise_bench.problem import FLOOR, FloatArray
+from noisewise_bench.problems import suite
+from noisewise_bench.profiles import curve_of
+from noisewise_bench.sheets import MEANING, function_of
+from noisewise_bench.tables import Column, Table, fixed
+from noisewise_bench.task import Row
+
+ROLES = (CMA, RES5, RES10, UH, RB, EXACT)
+FUNCTIONS = tuple(f"f{function}" for function in CONVERGENCE)
+METRICS = ("best-evaluated", "recommended")
+
+
+def grids(scale: Scale) -> list[Grid]:
+    d = scale.pick(quick=10, short=40, full=40)
+    functions = scale.pick(quick=FUNCTIONS[:1], short=FUNCTIONS, full=FUNCTIONS)
+
+    def grid(side: str, instances: range) -> Grid:
+        found = suite("bbob-noisy-high", (d,), instances)
+        problems = [p for p in found if function_of(p) in functions]
+        return Grid.of(problems, named(side, *ROLES), ["100d"], [1])
+
+    return [grid("as run", scale.instances()), grid("one engine", scale.instances(5))]
+
+
+def make(rows: list[Row], scale: Scale) -> Output:
+    functions = [f for f in FUNCTIONS if any(function_of(r.problem) == f for r in rows)]
+    plots = [
+        Plot([_panel(rows, side, f, m) for m in METRICS for f in functions], len(functions), 3.0)
+        for side in SIDES
+    ]
+    return Output([_table(rows, side, functions) for side in SIDES], plots)
+
+
+def _panel(rows: Sequence[Row], side: str, function: str, metric: str) -> Panel:
+    look = looks(ROLES)
+    here = [row for row in rows if function_of(row.problem) == function]
+
+    def draw(ax: Any) -> None:
+        for role in ROLES:
+            found = of(here, method=SIDES[side].get(role, ""))
+            if not found:
+                continue
+            at, quartiles = _quartiles(found, metric)
+            ax.plot(at, quartiles[1], label=role, **{**look[role], "marker": ""})
+            ax.fill_between(at, quartiles[0], quartiles[2], color=look[role]["color"], alpha=0.12)
+        ax.set(xscale="log", xlabel="evaluations", ylabel=f"log10 {metric}")
+
+    caption = (
+        f"Median and quartiles over instances of log10 regret, {side}: above the best evaluated "
+        "point (published metric), below the recommended one."
+    )
+    return Panel(f"{function}, {side}", caption, 2.5, draw)
+
+
+def _quartiles(rows: Sequence[Row], metric: str) -> tuple[FloatArray, FloatArray]:
+    """Checkpoints that all runs share, and the quartiles of log10 regret there."""
+    curves = [dict(curve_of(row, metric)) for row in rows]
+    at = sorted(set.intersection(*(set(curve) for curve in curves)))
+    logs = np.log10(np.maximum([[curve[n] for n in at] for curve in curves], FLOOR))
+    return np.array(at), np.quantile(logs, (0.25, 0.5, 0.75), axis=0)
+
+
+def _table(rows: Sequence[Row], side: str, functions: Sequence[str]) -> Table:
+    columns = (
+        Column("function"),
+        Column("method"),
+        Column("runs"),
+        Column("generations", meaning="median depth"),
+        *([Column("published", fixed)] if side == "as run" else []),
+        *(Column(metric, fixed) for metric in METRICS),
+    )
+    body = []
+    for function in functions:
+        for role in ROLES:
+            found = of(rows, method=SIDES[side].get(role, ""))
+            found = [row for row in found if function_of(row.problem) == function]
+            if found:
+                depth = int(np.median([row.generations or 0 for row in found]))
+                known = [CONVERGENCE[int(function[1:])][role]] if side == "as run" else []
+                medians = [median_log10(found, metric) for metric in METRICS]
+                body.append((function, role, len(found), depth, *known, *medians))
+    notes = tuple(f"{metric}: {MEANING[metric]}." for metric in METRICS)
+    return Table(f"Final median log10 regret, {side}, B = 100d", columns, tuple(body), notes)
+
+
+ARTIFACT = Artifact(
+    "convergence",
+    "Convergence on four high-misranking functions",
+    "Figure 1",
+    "methods that keep their depth end lower, and RB-PEM lowest.",
+    grids,
+    make,
+)
