@@ -6,12 +6,20 @@ import argparse
 import sys
 from pathlib import Path
 
-from noisewise_bench.experiments import ablation, auto, baselines, estimators, tasks
+from noisewise_bench.experiments import (
+    ablation,
+    auto,
+    baselines,
+    estimators,
+    optuna_samplers,
+    tasks,
+)
 from noisewise_bench.experiments.study import Scope, Study, execute, write
 from noisewise_bench.names import BenchError, numbers
 
 STUDIES: dict[str, Study] = {
-    module.STUDY.name: module.STUDY for module in (ablation, auto, baselines, estimators, tasks)
+    module.STUDY.name: module.STUDY
+    for module in (ablation, auto, baselines, estimators, optuna_samplers, tasks)
 }
 
 

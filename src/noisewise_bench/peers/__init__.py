@@ -50,6 +50,7 @@ PEERS: Final[Mapping[str, Peer]] = {
         Peer("nevergrad-tbpsa", Nevergrad("TBPSA"), OWN),
         Peer("nevergrad-oneplusone", Nevergrad("OptimisticNoisyOnePlusOne"), OWN),
         Peer("nevergrad-ngopt", Nevergrad("NGOpt"), OWN),
+        Peer("optuna-random", Optuna("random"), LUCKY),
         Peer("optuna-tpe", Optuna("tpe"), LUCKY),
         Peer("optuna-cmaes", Optuna("cmaes"), LUCKY),
         Peer("optuna-gp", Optuna("gp"), LUCKY),

@@ -1,4 +1,4 @@
-"""Optuna's samplers: TPE, CMA-ES and, where torch is installed, a Gaussian process.
+"""Optuna's samplers: random, TPE, CMA-ES and, where torch is installed, a Gaussian process.
 
 Optuna has one idea of what to recommend, ``study.best_trial``: the luckiest draw.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Optuna:
     """Ask and tell one trial after the other; the first is ``x0``."""
 
-    sampler: Literal["tpe", "cmaes", "gp"]
+    sampler: Literal["random", "tpe", "cmaes", "gp"]
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
         optuna = library("optuna")
@@ -53,6 +53,8 @@ class Optuna:
 
     def _sampler(self, optuna: Any, seed: int, x0: dict[str, float], sigma0: float) -> Any:
         samplers = optuna.samplers
+        if self.sampler == "random":
+            return samplers.RandomSampler(seed=seed)
         if self.sampler == "tpe":
             return samplers.TPESampler(seed=seed, multivariate=True)
         if self.sampler == "cmaes":  # sigma0 is a share of the box, which Optuna scales to one

@@ -1,0 +1,104 @@
+"""What the tests of the Optuna sampler share: objectives, workers, and a check of a whole run."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
+
+import noisewise as nw
+from noisewise.integrations import _records
+from noisewise.integrations.optuna import NoisewiseSampler
+
+SPACE: dict[str, Any] = {
+    "rate": FloatDistribution(1e-4, 1.0, log=True),
+    "width": FloatDistribution(-3.0, 5.0),
+    "layers": IntDistribution(1, 9, step=2),
+    "units": IntDistribution(4, 256, log=True),
+    "kind": CategoricalDistribution(["relu", None, True]),
+}
+
+
+def value(params: dict[str, Any], number: int) -> float:
+    """A bowl with noise that belongs to the trial's number."""
+    bowl = np.log10(params["rate"] / 0.01) ** 2 + (params["width"] - 1.0) ** 2
+    bowl += 0.1 * (params["layers"] - 5) ** 2 + (params["kind"] is None)
+    return float(bowl + 0.3 * np.random.default_rng(number).normal())
+
+
+def objective(trial: optuna.Trial) -> float:
+    return value({name: trial._suggest(name, d) for name, d in SPACE.items()}, trial.number)
+
+
+def storage(kind: str, where: str) -> BaseStorage:
+    if kind == "memory":
+        return InMemoryStorage()
+    if kind == "journal":
+        return JournalStorage(JournalFileBackend(where))
+    url = f"sqlite:///{where}" if kind == "sqlite" else where
+    return RDBStorage(
+        url, engine_kwargs={"connect_args": {"timeout": 60}} if kind == "sqlite" else None
+    )
+
+
+def work(kind: str, where: str, name: str, n: int, options: dict[str, Any]) -> None:
+    """One worker: ``n`` trials of a study that exists."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = NoisewiseSampler(search_space=SPACE, **options)
+    study = optuna.load_study(study_name=name, storage=storage(kind, where), sampler=sampler)
+    study.optimize(objective, n_trials=n)
+
+
+def work_and_hang(kind: str, where: str, name: str, flag: str, options: dict[str, Any]) -> None:
+    """A worker that takes a trial, says so, and never comes back."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = NoisewiseSampler(search_space=SPACE, **options)
+    study = optuna.load_study(study_name=name, storage=storage(kind, where), sampler=sampler)
+    study.ask(SPACE)
+    Path(flag).touch()
+    time.sleep(600)
+    os._exit(1)
+
+
+def marks(study: optuna.Study) -> list[tuple[Any, dict[str, Any]]]:
+    """Trials with their marks; trials without are left out."""
+    found = [(t, t.system_attrs.get(_records.MARK)) for t in study.get_trials(deepcopy=False)]
+    return [(t, mark) for t, mark in found if mark is not None]
+
+
+def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any) -> int:
+    """Every evaluation of the run was made by one trial, at the very point that ask and tell give
+    for the same values, and no finished trial was left out. Returns the number of evaluations."""
+    holders: dict[int, Any] = {}
+    for trial, mark in marks(study):
+        if "id" in mark:
+            other = holders.get(mark["id"])
+            attempt = mark.get("attempt", 0)
+            assert other is None or other[0] != attempt, "two trials made the same evaluation"
+            if other is None or attempt > other[0]:
+                holders[mark["id"]] = (attempt, trial)
+    named = _records.named(SPACE)
+    opt = nw.Optimizer(budget=budget, bounds=named.bounds, rng=seed, **options)
+    used = 0
+    while not opt.done:
+        asked = opt.ask()
+        if not asked:
+            break
+        for trial in asked:
+            _, found = holders.pop(trial.id, (0, None))
+            if found is None or not found.state.is_finished():
+                continue
+            assert found.params == named.decode(trial.x)
+            complete = found.state == TrialState.COMPLETE
+            opt.tell(trial.id, found.value if complete else float("nan"))
+            used += 1
+    assert not holders, "trials claimed evaluations that the run never asked for"
+    return used
