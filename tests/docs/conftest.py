@@ -1,0 +1,6 @@
+"""The tests of the documentation share how blocks are found."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))

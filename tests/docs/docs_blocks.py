@@ -1,0 +1,130 @@
+"""The code on a page, and how it is run: everything that is shown works as shown.
+
+| a block is | and the test |
+|---|---|
+| ```` ```python ```` | executes it; all of a page share one namespace and one empty folder |
+| ```` ```python title="train.py" ```` (any language) | writes that file into the folder |
+| ```` ```sh ```` | runs it with bash in the same folder, stopping at the first error |
+| ```` ```text ```` right after one of these | is what they print (unless a comment is between) |
+| any of them below `<!-- not run: why -->` | only reads it: Python compiles, commands parse |
+
+Run as a program, this file executes one page in the current folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```\s*?$",
+    re.MULTILINE | re.DOTALL,
+)
+_NOT_RUN = re.compile(r"<!--\s*not run:?\s*(.*?)\s*-->\s*\Z")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code of a page, and what is said about it."""
+
+    page: Path
+    line: int
+    language: str
+    body: str
+    title: str | None
+    #: Why it is not run; None: it is.
+    not_run: str | None
+    #: Whether nothing but white space is between it and the block before.
+    follows: bool
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def pages() -> list[Path]:
+    """Every page that people read."""
+    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
+    return [*top, *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path) -> list[Block]:
+    return list(_blocks(page))
+
+
+def _blocks(page: Path) -> Iterator[Block]:
+    text, end = page.read_text(encoding="utf-8"), 0
+    for found in _FENCE.finditer(text):
+        before = text[end : found.start()]
+        comment = _NOT_RUN.search(before)
+        title = re.search(r'title="([^"]+)"', found["info"])
+        yield Block(
+            page,
+            text.count("\n", 0, found.start()) + 1,
+            found["language"],
+            textwrap.dedent(found["body"]),
+            title[1] if title else None,
+            comment[1] if comment else None,
+            end > 0 and not before.strip(),
+        )
+        end = found.end()
+
+
+def execute(page: Path) -> None:
+    """Run a page in the current folder; `SystemExit` says which block failed."""
+    names = sys.modules["__main__"].__dict__
+    printed: str | None = None
+    for block in blocks(page):
+        if block.title is not None:
+            _create(block)
+        elif block.not_run is not None:
+            printed = None
+        elif block.language == "python":
+            printed = _python(block, names)
+        elif block.language == "sh":
+            printed = _shell(block)
+        elif block.language == "text" and block.follows and printed is not None:
+            _compare(block, printed)
+
+
+def _compare(block: Block, printed: str) -> None:
+    """Line breaks and spaces aside."""
+    if block.body.split() != printed.split():
+        raise SystemExit(f"{block.place}: the page says\n{block.body}\nbut it is\n{printed}")
+
+
+def _create(block: Block) -> None:
+    assert block.title is not None
+    path = Path(block.title)
+    path.write_text(block.body, encoding="utf-8")
+    if block.body.startswith("#!"):
+        path.chmod(0o755)
+
+
+def _python(block: Block, names: dict[str, object]) -> str:
+    name = f"<{block.place}>"
+    linecache.cache[name] = (len(block.body), None, block.body.splitlines(True), name)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(block.body, name, "exec"), names)
+    return out.getvalue()
+
+
+def _shell(block: Block) -> str:
+    done = subprocess.run(["bash", "-ec", block.body], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{block.place}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    execute(Path(sys.argv[1]))
