@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: run test lint types unit clean
+.PHONY: run test lint types unit reproduce docs clean
 
 run: $(STAMP)
 	$(BIN)/python examples/first_run.py
@@ -27,6 +27,13 @@ unit: $(STAMP)
 	$(BIN)/coverage run -m pytest tests -n 2
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=95
+
+# Every figure and table of the paper, resumable; QUICK=1 takes about five minutes.
+reproduce: $(STAMP)
+	$(BIN)/python -m noisewise_bench.reproduce $(if $(QUICK),--quick)
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
