@@ -13,8 +13,9 @@ SHAPE_P, CENTRE_P = 0.003, 0.001
 TRACE_ENDS: Final = (211, 129)
 #: F4: candidate sets, and violations of the bounds.
 SANDWICH: Final = (750, 0)
-#: F5: problems, triggers of the rank and of the variance probe, wins of the former's switch.
-DECOUPLING: Final = {"problems": 54, "rank probe": 49, "variance probe": 0, "wins": (39, 15)}
+#: F5: problems on which each probe fired, of 54, and (W, L) of switching on the rank probe.
+TRIGGERS: Final = {"rank probe": 49, "variance probe": 0}
+RANK_SWITCH: Final = (39, 15)
 #: F6 and F8: budget -> accuracy on the held-out instances.
 ACCURACY: Final = {"200d": 0.730, "500d": 0.758}
 #: F7: size of the probe -> area under the ROC curve.

@@ -1,0 +1,159 @@
+"""Arms of the controlled study, and the effect of one factor with the others held equal.
+
+| symbol | meaning |
+|---|---|
+| arm | one method: a level of every factor, on the same engine, without restarts |
+| contrast | pairs of arms that differ in one factor only |
+| effect | mean over pairs and problems of the difference of log10 regret |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from noisewise_bench.problem import FloatArray
+from noisewise_bench.sheets import value
+from noisewise_bench.task import Row
+
+HARD, ESTIMATED, EXACT = "hard ranks", "RB-PEM", "exact PEM"
+#: Draws of the noise of exact PEM, as many as RB-PEM has bootstrap rankings.
+DRAWS = 32
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One level of every factor. ``looks`` are second evaluations per generation, in the same
+    places whatever the selection; ``larger`` multiplies the default population."""
+
+    selection: str = HARD
+    looks: int = 0
+    profile: str = "log"
+    mean: str = "arithmetic"
+    larger: int = 1
+    c_mean: float = 1.0
+    covariance: str = "diagonal"
+    ridge: bool = False
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether another arm does the same: without second looks there is nothing to estimate
+        expected weights from, and exact ones need no second looks."""
+        return (self.selection == ESTIMATED and not self.looks) or (
+            self.selection == EXACT and self.looks > 0
+        )
+
+    def method(self, d: int) -> str:
+        """The name by which the bench knows this arm in ``d`` dimensions."""
+        options: dict[str, object] = {}
+        if self.selection == EXACT:
+            base, options["n_draws"] = "pem", DRAWS
+        elif self.looks:
+            base = "rb-pem"
+            if self.selection == HARD:
+                options["expected"] = False
+            if self.ridge:
+                options |= {"centre": "ridge", "scale": "linear"}
+            options["k_max"] = self.looks
+        else:
+            base = "sep-cma-es" if self.covariance == "diagonal" else "cma-es"
+        if self.profile != "log":
+            options["profile"] = self.profile
+        if self.mean != "arithmetic":
+            options["recombination"] = self.mean
+        if self.larger > 1:
+            options["population"] = self.larger * (4 + math.floor(3.0 * math.log(d)))
+        if self.c_mean < 1.0:
+            options["c_mean"] = self.c_mean
+        if self.covariance != "diagonal":
+            options["covariance"] = self.covariance
+        given = ",".join(f"{key}={level!r}" for key, level in options.items())
+        return f"{base}({given})" if given else base
+
+
+def factorial() -> list[Arm]:
+    """Selection x second looks x weights x mean, without degenerate arms."""
+    levels = product((HARD, ESTIMATED, EXACT), (0, 1, 3), ("log", "power-lift"), MEANS)
+    arms = [Arm(*chosen) for chosen in levels]
+    return [arm for arm in arms if not arm.degenerate]
+
+
+MEANS = ("arithmetic", "weiszfeld")
+#: One more factor each, at the base of the factorial.
+FURTHER = (
+    Arm(larger=2),
+    Arm(larger=4),
+    Arm(EXACT, larger=4),
+    Arm(c_mean=0.5),
+    Arm(c_mean=0.25),
+    Arm(covariance="slow-diagonal"),
+    Arm(EXACT, covariance="slow-diagonal"),
+    Arm(ESTIMATED, 1, ridge=True),
+)
+
+Pair = tuple[Arm, Arm]  # with the change, without
+
+
+def pairs(where: Callable[[Arm], bool], change: dict[str, object]) -> list[Pair]:
+    """Arms of the factorial for which ``where`` holds, each with its changed twin if there is
+    one."""
+    arms = factorial()
+    found = [(dataclasses.replace(arm, **change), arm) for arm in arms if where(arm)]  # type: ignore[arg-type]
+    return [(changed, arm) for changed, arm in found if changed in arms]
+
+
+def contrasts() -> dict[str, list[Pair]]:
+    """What is compared, by the words of the figure."""
+    base = Arm()
+    return {
+        "expected weights, noise known": pairs(
+            lambda a: a.selection == HARD and a.looks == 0, {"selection": EXACT}
+        ),
+        "expected weights, estimated": pairs(
+            lambda a: a.selection == HARD and a.looks > 0, {"selection": ESTIMATED}
+        ),
+        "the same, ridge centre": [(Arm(ESTIMATED, 1, ridge=True), Arm(HARD, 1))],
+        "1 second look": pairs(lambda a: a.selection == HARD and a.looks == 0, {"looks": 1}),
+        "3 second looks": pairs(lambda a: a.selection == HARD and a.looks == 0, {"looks": 3}),
+        "power-lift, not log weights": pairs(
+            lambda a: a.profile == "log", {"profile": "power-lift"}
+        ),
+        "Weiszfeld, not arithmetic mean": pairs(
+            lambda a: a.mean == "arithmetic", {"mean": "weiszfeld"}
+        ),
+        "covariance learnt slowly": [(Arm(covariance="slow-diagonal"), base)],
+        "mean learning rate 1/2": [(Arm(c_mean=0.5), base)],
+        "mean learning rate 1/4": [(Arm(c_mean=0.25), base)],
+        "population x 2": [(Arm(larger=2), base)],
+        "population x 4": [(Arm(larger=4), base)],
+    }
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Log10 regret by problem and method."""
+
+    of: dict[str, dict[str, float]]
+
+    @classmethod
+    def read(cls, rows: Iterable[Row], metric: str) -> Logs:
+        found: dict[str, dict[str, float]] = {}
+        for row in rows:
+            found.setdefault(row.problem, {})[row.method] = math.log10(value(row, metric))
+        return cls(found)
+
+    def differences(self, chosen: Sequence[tuple[str, str]]) -> FloatArray:
+        """Per problem, the mean over (with, without) of what the change adds; problems that lack
+        one of the runs are left out."""
+        wanted = {name for pair in chosen for name in pair}
+        found = [
+            np.mean([logs[a] - logs[b] for a, b in chosen])
+            for logs in self.of.values()
+            if wanted <= set(logs)
+        ]
+        return np.array(found, dtype=float)
