@@ -7,7 +7,9 @@ selection or the evaluation plan differs.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+from noisewise_bench.figures import looks
 
 CMA, RB, SWITCH, UH = "CMA-ES", "RB-PEM", "probe-and-switch", "UH-CMA-ES"
 RES5, RES10 = "resample(5)", "resample(10)"
@@ -37,6 +39,13 @@ ONE_ENGINE: Final = {
     RES10: "resample(k=10,covariance='diagonal')",
 }
 SIDES: Final = {"as run": AS_RUN, "one engine": ONE_ENGINE}
+
+
+def role_looks() -> dict[str, dict[str, Any]]:
+    """Colour, line and marker of a role, the same in every figure."""
+    roles = (CMA, RB, RES5, RES10, SWITCH, UH, RIDGE)
+    exact = {"color": "0.45", "linestyle": "-.", "marker": "*"}
+    return {**looks(roles), EXACT: exact}
 
 
 def named(side: str, *roles: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def grids(scale: Scale) -> list[Grid]:
     engine = noisy(scale, "bbob-noisy", (40,), scale.instances(3))
     return [
         Grid.of(few, named("as run", CMA, *ROLES), ["100d"], [1]),
-        Grid.of(deep, named("as run", CMA, RB, RB_LOG), ["100d"], [1]),
+        Grid.of(deep, named("as run", CMA, RB_LOG), ["100d"], [1]),
         Grid.of(engine, named("one engine", CMA, RB), ["200d"], [1]),
     ]
 

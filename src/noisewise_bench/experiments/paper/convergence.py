@@ -19,9 +19,10 @@ from noisewise_bench.experiments.paper._methods import (
     SIDES,
     UH,
     named,
+    role_looks,
 )
 from noisewise_bench.experiments.paper._published import CONVERGENCE
-from noisewise_bench.figures import Panel, looks
+from noisewise_bench.figures import Panel
 from noisewise_bench.problem import FLOOR, FloatArray
 from noisewise_bench.problems import suite
 from noisewise_bench.profiles import curve_of
@@ -56,7 +57,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
 
 
 def _panel(rows: Sequence[Row], side: str, function: str, metric: str) -> Panel:
-    look = looks(ROLES)
+    look = role_looks()
     here = [row for row in rows if function_of(row.problem) == function]
 
     def draw(ax: Any) -> None:

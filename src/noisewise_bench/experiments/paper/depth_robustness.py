@@ -17,10 +17,11 @@ from noisewise_bench.experiments.paper._methods import (
     SWITCH,
     UH,
     named,
+    role_looks,
 )
 from noisewise_bench.experiments.paper._problems import noisy
 from noisewise_bench.experiments.paper._published import ROBUSTNESS
-from noisewise_bench.figures import Panel, looks
+from noisewise_bench.figures import Panel
 from noisewise_bench.task import Row
 
 RIVALS = (UH, RES10, CMA)
@@ -102,7 +103,7 @@ def _sweep(rows: Sequence[Row], scale: Scale) -> list[Entry]:
 
 
 def _panel(entries: Sequence[Entry], kind: str, metric: str) -> Panel:
-    look = looks(RIVALS)
+    look = role_looks()
 
     def draw(ax: Any) -> None:
         for rival in RIVALS:

@@ -46,7 +46,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
         for metric in METRICS
     }
     panels = [
-        _panel(f"{side}, B = {budget}, {metric}", points)
+        _panel(f"{side}, B = {budget}", metric, points)
         for (side, budget, metric), points in found.items()
     ]
     return Output([_sides(found), _binned(found)], [Plot(panels, 2, 4.6)])
@@ -113,7 +113,7 @@ def _binned(found: dict[tuple[str, str, str], Points]) -> Table:
     return Table(f"Advantage in {BINS} quantile bins of P", columns, tuple(body))
 
 
-def _panel(title: str, points: Points) -> Panel:
+def _panel(title: str, metric: str, points: Points) -> Panel:
     def draw(ax: Any) -> None:
         ax.plot(*points, ".", color="0.75", markersize=3)
         if len(points[0]):
@@ -121,7 +121,7 @@ def _panel(title: str, points: Points) -> Panel:
             ax.errorbar(P, gain, error, marker="o", color="#0072B2")
         ax.axhline(0.0, color="black", linewidth=0.8)
         ax.axvline(TAU, color="#D55E00", linestyle="--")
-        ax.set(xlabel="probe statistic P", ylabel="advantage (decades)", ylim=(-2.5, 2.5))
+        ax.set(xlabel="probe statistic P", ylabel=f"advantage, {metric}", ylim=(-2.5, 2.5))
 
     caption = (
         "Advantage of RB-PEM over CMA-ES (log10 regret) against the probe statistic: problems, "

@@ -1,0 +1,134 @@
+"""Wins, intervals, and the published numbers they stand beside."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from noisewise_bench import as_run
+from noisewise_bench.experiments.paper import _published as published
+from noisewise_bench.experiments.paper._duel import (
+    AS_PUBLISHED,
+    NOISY_VALUE,
+    differs,
+    duel,
+    duel_table,
+    median_log10,
+    wilson,
+)
+from noisewise_bench.experiments.paper._methods import AS_RUN, CMA, RB, RES5, RES10, UH
+from noisewise_bench.experiments.paper._problems import probe
+from noisewise_bench.problem import Oracle
+from noisewise_bench.problems import make
+from noisewise_bench.problems.bbob_noisy import HIGH
+from noisewise_bench.task import Row
+
+
+def row(method: str, problem: str, regret: float, **others: float) -> Row:
+    found = {"recommended_regret": regret, "best_evaluated_regret": regret / 2, **others}
+    suite = problem.split("/")[0]
+    return Row(problem, method, "10d", 1, suite=suite, dimension=2, **found)  # type: ignore[arg-type]
+
+
+ROWS = [
+    *(row("a", f"p/{i}", r) for i, r in enumerate((1.0, 10.0, 1e-9, 100.0))),
+    *(row("b", f"p/{i}", r) for i, r in enumerate((10.0, 1.0, 1e-10, 1000.0))),
+    row("a", "p/9", 5.0),  # b was not run here
+]
+
+
+def test_a_duel_is_paired_and_floored() -> None:
+    found = duel(ROWS, "a", "b", "recommended")
+    assert (found.wins, found.losses, found.ties, found.n) == (2, 1, 1, 4)
+    assert found.rate == pytest.approx(2.5 / 4)
+    assert found.mean == pytest.approx((-1 + 1 + 0 - 1) / 4)
+    assert found.low <= found.mean <= found.high
+
+
+def test_the_smallest_noisy_value_is_compared_as_it_is() -> None:
+    rows = [row("a", "p/1", 1.0, noisy_best=-3.0), row("b", "p/1", 1.0, noisy_best=2.0)]
+    found = duel(rows, "a", "b", NOISY_VALUE)
+    assert (found.wins, found.losses) == (1, 0)
+    assert math.isnan(found.mean)
+
+
+def test_as_published_is_the_best_evaluated_or_on_tasks_the_luckiest_point() -> None:
+    rows = [
+        row("a", "bbob-noisy/f101", 8.0),
+        row("a", "task/lqr/s1", 8.0, best_evaluated_regret=math.nan, noisy_best_regret=16.0),
+    ]
+    assert median_log10(rows[:1], AS_PUBLISHED) == pytest.approx(math.log10(4.0))
+    assert median_log10(rows[1:], AS_PUBLISHED) == pytest.approx(math.log10(16.0))
+    assert math.isnan(median_log10([], "recommended"))
+
+
+def test_wilson_intervals() -> None:
+    assert wilson(10, 20) == pytest.approx((0.2993, 0.7007), abs=1e-4)
+    assert wilson(0, 10)[0] == 0.0
+    assert wilson(0, 10)[1] == pytest.approx(0.2775, abs=1e-4)
+    assert all(math.isnan(end) for end in wilson(0, 0))
+
+
+def test_differs_is_fishers_test() -> None:
+    found = duel(ROWS, "a", "b", "recommended")
+    assert differs(found, (2, 1)) == pytest.approx(1.0)
+    assert differs(found, (0, 300)) < 0.001
+    assert math.isnan(differs(found, None))
+
+
+def test_the_table_shows_published_and_measured_wins() -> None:
+    found = duel(ROWS, "a", "b", "recommended")
+    text = duel_table("T", ("who",), [(("a",), found, (30, 10)), (("a",), found, None)]).markdown()
+    assert "| a | recommended | 30/10 | 2/1 | 1 |" in text
+    assert "| a | recommended | - | 2/1 | 1 |" in text
+
+
+def test_published_totals_add_up() -> None:
+    for rival, total in published.TABLE1_TOTAL.items():
+        counts = [places[rival] for places in published.TABLE1.values()]
+        assert tuple(map(sum, zip(*counts, strict=True))) == total
+
+
+def test_published_tables_agree_with_each_other() -> None:
+    same = published.ROBUSTNESS[40, "100d"][CMA]
+    assert published.ABLATIONS["K_max = 1"] == published.ABLATIONS["B_boot = 32"] == same
+    assert tuple(published.HIGH_MEDIANS) == HIGH
+    for function, medians in published.CONVERGENCE.items():
+        for role in (CMA, UH, RB):
+            assert published.HIGH_MEDIANS[function][role] == medians[role]
+    at = published.LOG_WEIGHT_BUDGETS.index("100d")
+    for role, ((wins, n), _) in published.REGIMES.items():
+        assert published.LOG_WEIGHTS[role][at] == pytest.approx(wins / n, abs=6e-4)
+
+
+def test_families_cover_the_suite_once() -> None:
+    functions = [f for group, _ in published.FAMILIES.values() for f in group]
+    assert functions == list(range(101, 131))
+    for group, (wins, losses) in published.FAMILIES.values():
+        assert wins + losses == 15 * len(group)
+
+
+@pytest.mark.parametrize("role", [CMA, RES5, RES10])
+def test_published_depth_comes_back_exactly(role: str) -> None:
+    assert _depth(role) == published.DEPTH[role]
+
+
+def test_published_depth_of_rb_pem_comes_back_nearly() -> None:
+    assert _depth(RB) == pytest.approx(published.DEPTH[RB], rel=0.04)
+
+
+def _depth(role: str) -> int:
+    problem = make("bbob-noisy/f108/i1/d40")
+    oracle = Oracle(problem, 4000, np.random.default_rng(1))
+    outcome = as_run.get(AS_RUN[role].removeprefix("as-run/"))(oracle, 4000, 1)
+    return int(outcome.nit)
+
+
+def test_the_probe_separates_the_published_clusters() -> None:
+    high = probe("bbob-noisy/f116/i1/d40", 32, 5)
+    low = probe("bbob-noisy/f101/i1/d40", 32, 5)
+    assert np.all((high > 0.16) & (high <= 0.5))
+    assert np.all(low < 0.16)
+    assert np.array_equal(high, probe("bbob-noisy/f116/i1/d40", 32, 5))
