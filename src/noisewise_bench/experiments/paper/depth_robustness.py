@@ -33,17 +33,17 @@ Entry = tuple[tuple[str, ...], Duel, Published | None]
 
 
 def grids(scale: Scale) -> list[Grid]:
-    high, sweep = "bbob-noisy-high", noisy(scale, "bbob-noisy", (40,), scale.instances(2))
+    high, sweep = "bbob-noisy-high", noisy(scale, "bbob-noisy", (40,), scale.instances(1))
     budgets = scale.pick(quick=BUDGETS[:2], short=BUDGETS, full=BUDGETS)
     return [
         Grid.of(
-            noisy(scale, high, (20, 40), scale.instances()),
+            noisy(scale, high, (20, 40), scale.instances(8)),
             named("as run", RB, *RIVALS),
             budgets,
             [1],
         ),
         Grid.of(
-            noisy(scale, high, (40,), scale.instances(3)),
+            noisy(scale, high, (40,), scale.instances(2)),
             named("one engine", RB, *RIVALS),
             scale.pick(quick=budgets, short=("100d", "200d"), full=BUDGETS),
             [1],
@@ -90,7 +90,7 @@ def _robustness(rows: Sequence[Row], side: str) -> list[Entry]:
 
 
 def _sweep(rows: Sequence[Row], scale: Scale) -> list[Entry]:
-    problems = set(noisy(scale, "bbob-noisy", (40,), scale.instances(2)))
+    problems = set(noisy(scale, "bbob-noisy", (40,), scale.instances(1)))
     rows = [row for row in rows if row.problem in problems]
     entries: list[Entry] = []
     for budget in dict.fromkeys(row.budget for row in of(rows, method=CAPS[1])):

@@ -26,10 +26,10 @@ Entry = tuple[tuple[str, ...], Duel, None]
 def grids(scale: Scale) -> list[Grid]:
     found = []
     for kind, methods in METHODS.items():
-        problems = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances(3))
+        problems = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances(2))
         names = [BASE[kind], *methods.values()]
         found.append(Grid.of(problems, names, ["200d"], [1]))
-        found.append(Grid.of(tasks(scale, 20), names, ["own"], [1]))
+        found.append(Grid.of(tasks(scale, 10), names, ["own"], [1]))
     return found
 
 
