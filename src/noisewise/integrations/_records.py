@@ -33,17 +33,12 @@ import numpy as np
 from noisewise import _data
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST
+from noisewise.integrations._extra import extra
 from noisewise.integrations._named import Named, Options, Steps
 from noisewise.integrations._replay import Replay, Settings
 from noisewise.parameters import Float, Int, Parameter
 
-try:
-    import optuna
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "noisewise.integrations.optuna needs the extra 'optuna': pip install 'noisewise[optuna]'",
-        name=error.name,
-    ) from None
+optuna = extra("optuna")
 
 #: The trial attribute that holds the mark, and the start of the study attributes' names.
 MARK = "noisewise"

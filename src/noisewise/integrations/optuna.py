@@ -23,17 +23,13 @@ import numpy as np
 from noisewise import _data
 from noisewise._check import integer, positive_real, shown
 from noisewise.integrations import _records
+from noisewise.integrations._extra import extra
 from noisewise.methods import Method
 from noisewise.optimizer import resolve
 from noisewise.recommend import estimate
 
-try:
-    import optuna
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "noisewise.integrations.optuna needs the extra 'optuna': pip install 'noisewise[optuna]'",
-        name=error.name,
-    ) from None
+optuna = extra("optuna")
+_BaseSampler: Any = optuna.samplers.BaseSampler
 
 __all__ = ["NoisewiseSampler", "Recommended", "recommended_params"]
 
@@ -60,7 +56,7 @@ class Recommended:
 
 
 @final
-class NoisewiseSampler(optuna.samplers.BaseSampler):  # type: ignore[misc]
+class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     """An Optuna sampler that minimises (or maximises) an expected value under a fixed budget.
 
     Parameters
