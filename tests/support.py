@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
+import os
+import sys
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +37,16 @@ def _registered() -> dict[str, Method]:
     return {name: methods.get(name, **needs.get(name, {})) for name in nw.list_methods()}
 
 
-METHODS: dict[str, Method] = _registered() | {
+def _foreign() -> dict[str, Method]:
+    """The method that the environment names as ``module:Class``, to hold it to the contracts."""
+    module, _, name = os.environ.get("NOISEWISE_METHOD", "").partition(":")
+    if not name:
+        return {}
+    sys.path.insert(0, os.getcwd())
+    return {module: getattr(importlib.import_module(module), name)()}
+
+
+METHODS: dict[str, Method] = _registered() | _foreign() | {
     "cma-es, active": CMAES(profile=Log(active=True)),
     "cma-es, fixed rates, small steps": CMAES(rates="fixed", c_mean=0.5, profile=Uniform()),
     "sep-cma-es, power lift, weiszfeld": CMAES(
