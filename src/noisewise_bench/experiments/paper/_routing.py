@@ -106,9 +106,9 @@ def decision_regret(s: FloatArray, gain: FloatArray, tau: float) -> float:
 
 
 def best_threshold(s: FloatArray, won: BoolArray, taus: FloatArray) -> float:
-    """The middle of the thresholds of highest accuracy."""
-    scores = np.array([accuracy(s, won, tau) for tau in taus])
-    return float(np.median(taus[scores == scores.max()])) if len(s) else float("nan")
+    """The lowest of the thresholds of highest accuracy."""
+    scores = [accuracy(s, won, tau) for tau in taus]
+    return float(taus[int(np.argmax(scores))]) if len(s) else float("nan")
 
 
 def roc(s: FloatArray, won: BoolArray) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,104 @@
+"""Mechanism, bounds, diagnostics, the network: computations on tiny inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from noisewise.noise.misranking import footrule, top_mu
+from noisewise_bench.campaign import Grid
+from noisewise_bench.experiments.paper import diagnostics, mechanism, mlp_digits, sandwich
+from noisewise_bench.experiments.paper._artifact import Scale
+from noisewise_bench.experiments.paper._methods import AS_RUN, ONE_ENGINE, RB, UH
+from noisewise_bench.task import Row, Task, run_task, suite_of
+
+
+def row(problem: str, method: str, regret: float, budget: str = "100d", nit: int = 0) -> Row:
+    return Row(
+        *(problem, method, budget, 1, suite_of(problem)),
+        dimension=10,
+        recommended_regret=regret,
+        best_evaluated_regret=regret,
+        generations=nit,
+    )
+
+
+def test_the_jensen_gap_is_half_the_variance_and_misranking_disperses() -> None:
+    sets = mechanism.measure(2.0, 0.48, 60, 64)
+    np.testing.assert_allclose(sets.gap, 0.5 * sets.variance, rtol=1e-9, atol=1e-12)
+    r, low, high = mechanism.correlation(sets)
+    assert 0.0 < r < 1.0
+    assert low < r < high
+    assert sets.P.mean() == pytest.approx(0.0605, abs=0.012)  # as published
+    assert sets.variance.mean() == pytest.approx(0.0929, abs=0.02)
+    assert (sets.dispersion[sets.P == 0.0] == 0.0).all()
+
+
+def test_farther_from_the_optimum_noise_reorders_less() -> None:
+    near, far = (mechanism.measure(offset, 0.5, 40, 8).P.mean() for offset in (0.0, 4.0))
+    assert far < 0.5 * near
+
+
+def test_no_bound_is_broken_and_a_broken_one_is_counted() -> None:
+    found = sandwich.evolved("bbob-noisy/f110/i1/d5", 6)
+    assert found[:, 0].max() > 0.1
+    assert set(sandwich.violations(found).values()) == {0}
+    impossible = np.array([[0.01, 0.5, 0.9], [0.4, 0.1, 0.0]])
+    assert list(sandwich.violations(impossible).values()) == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("j", [1, 3, 7])
+def test_the_bound_on_elite_disagreement_is_attained(j: int) -> None:
+    """Two blocks of j ranks that change places across the boundary."""
+    a = np.arange(15)
+    b = a.copy()
+    b[7 - j : 7], b[7 : 7 + j] = a[7 : 7 + j], a[7 - j : 7]
+    assert top_mu(a, b, 7) == pytest.approx(np.sqrt(2 * footrule(a, b)))
+
+
+def test_a_trace_is_the_campaigns_own_run() -> None:
+    problem = "bbob-noisy/f110/i1/d5"
+    found = diagnostics.trace(problem)
+    done = run_task(Task(problem, ONE_ENGINE[RB], "100d", 1))
+    assert done.generations is not None
+    assert len(found["shape_w1"]) == -(-done.generations // 10)
+    assert set(diagnostics.SHOWN) <= set(found)
+
+
+def test_diagnostics_that_separate_and_depth_that_does_not_collapse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def trace(problem: str) -> dict[str, np.ndarray]:
+        bad = int(problem.split("/i")[1].split("/")[0]) > 6
+        shift = {"shape_w1": 1.0}
+        return {key: np.array([np.nan, bad * shift.get(key, 0.0)]) for key in diagnostics.SHOWN}
+
+    monkeypatch.setattr(diagnostics, "trace", trace)
+    names = [f"bbob-noisy/f110/i{i}/d10" for i in range(1, 13)]
+    rows = [row(p, ONE_ENGINE[UH], 1.0) for p in names]
+    rows += [row(p, ONE_ENGINE[RB], 0.1 if i < 6 else 10.0) for i, p in enumerate(names)]
+    rows += [row(p, AS_RUN[RB], 1.0, nit=211 + i % 2) for i, p in enumerate(names)]
+    separation, depth = diagnostics.make(rows, Scale("short")).tables
+    by_name = {line[0]: line for line in separation.rows}
+    assert by_name["shape W1"][1:5] == (6, 6, 0.0, 1.0)
+    assert by_name["shape W1"][5] < 0.001
+    assert by_name["drift W1"][5] > 0.4
+    assert depth.rows[0] == ("as run", 12, 211, 211.5, 212, "211 and 129")
+
+
+def test_wins_on_the_network_stand_beside_the_published_ones() -> None:
+    methods = (*mlp_digits.AS_RUN, *mlp_digits.ONE_ENGINE)
+    rows = [
+        row(f"task/mlp-digits-b16/s{seed}", method, 0.1 if "switch" in method else 0.5, "own")
+        for seed in range(1, 5)
+        for method in methods
+    ]
+    wins, losses = mlp_digits.make(rows, Scale("short")).tables
+    first = dict(zip([column.name for column in wins.columns], wins.rows[0], strict=True))
+    assert (first["published W/L"], first["W/L"], first["mean diff"]) == (
+        "33/17",
+        "4/0",
+        pytest.approx(np.log10(0.2)),
+    )
+    assert losses.rows[1][:3] == (16, "as-run/probe-switch", 4)
+    assert isinstance(mlp_digits.grids(Scale("quick"))[0], Grid)
