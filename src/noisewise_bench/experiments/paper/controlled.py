@@ -75,7 +75,7 @@ def effects(rows: Sequence[Row]) -> list[Effect]:
 def make(rows: list[Row], scale: Scale) -> Output:
     found = effects(rows)
     panels = [_panel(metric, [e for e in found if e[2] == metric]) for metric in METRICS]
-    return Output([_effects(found), _arms(rows)], [Plot(panels, 2, 5.2)], [LEFT_OUT])
+    return Output([_effects(found), _arms(rows)], [Plot(panels, 2, 4.8)], [LEFT_OUT])
 
 
 LEFT_OUT = (
@@ -147,7 +147,8 @@ def _panel(metric: str, found: Sequence[Effect]) -> Panel:
             ax.plot([], [], marker=marker, color=colour, label=f"d = {d}")
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.axhline(0.5 - len(contrasts()), color="0.6", linewidth=0.8, linestyle="--")
-        ax.set_yticks([-i for i in range(len(changes))], changes)
+        named = changes if metric == METRICS[0] else [""] * len(changes)
+        ax.set_yticks([-i for i in range(len(changes))], named)
         ax.set_ylim(0.6 - len(changes), 0.6)
         ax.set_xlabel("change of log10 regret (left: better)")
 
