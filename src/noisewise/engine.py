@@ -45,6 +45,12 @@ class Trial:
     """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` wants back.
 
     ``kind`` is "candidate", "reevaluation" or "confirmation".
+
+    >>> import noisewise as nw
+    >>> opt = nw.Optimizer([0.0, 0.0], sigma0=1.0, budget=100, rng=0)
+    >>> trial = opt.ask(1)[0]
+    >>> trial.id, trial.kind, trial.x.shape
+    (0, 'candidate', (2,))
     """
 
     __slots__ = ("id", "kind", "x")

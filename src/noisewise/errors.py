@@ -6,7 +6,15 @@ from typing import Any
 
 
 class EvaluationError(RuntimeError):
-    """An evaluation of the objective failed. ``result`` is what was known until then."""
+    """An evaluation of the objective failed. ``result`` is what was known until then.
+
+    >>> import noisewise as nw
+    >>> try:
+    ...     nw.minimize(lambda x: 1 / 0, [1.0], sigma0=1.0, budget=10)
+    ... except nw.EvaluationError as error:
+    ...     print(error, error.result.nfev)
+    evaluation 0 failed after 0 evaluations with ZeroDivisionError: division by zero 0
+    """
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
@@ -14,7 +22,15 @@ class EvaluationError(RuntimeError):
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint cannot be read, written or used."""
+    """A checkpoint cannot be read, written or used.
+
+    >>> import noisewise as nw
+    >>> try:
+    ...     nw.Optimizer.load("no-such-file.nw")
+    ... except nw.CheckpointError as error:
+    ...     print(error)
+    checkpoint no-such-file.nw cannot be used: No such file or directory
+    """
 
 
 class BadValueError(TypeError):

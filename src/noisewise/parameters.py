@@ -54,7 +54,12 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Float(Parameter):
-    """A real number from ``low`` to ``high``; ``log`` searches its logarithm."""
+    """A real number from ``low`` to ``high``; ``log`` searches its logarithm.
+
+    >>> import noisewise as nw
+    >>> nw.space.Float(1e-4, 1e-1, log=True).text
+    '0.0001..0.1:log'
+    """
 
     low: float
     high: float
@@ -89,7 +94,12 @@ class Float(Parameter):
 
 @dataclass(frozen=True)
 class Int(Parameter):
-    """A whole number from ``low`` to ``high``; ``log`` searches its logarithm."""
+    """A whole number from ``low`` to ``high``; ``log`` searches its logarithm.
+
+    >>> import noisewise as nw
+    >>> nw.space.Int(8, 256).decode([1.0])
+    256
+    """
 
     low: int
     high: int
@@ -122,7 +132,12 @@ class Int(Parameter):
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """One of several words, without an order."""
+    """One of several words, without an order.
+
+    >>> import noisewise as nw
+    >>> nw.space.Choice(("adam", "sgd")).decode([0.2, 0.7])
+    'sgd'
+    """
 
     values: tuple[str, ...]
 

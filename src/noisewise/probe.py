@@ -34,6 +34,10 @@ class ProbeReport:
         Fraction of points that moved into or out of the better half.
     nfev
         Evaluations spent.
+
+    >>> import noisewise as nw
+    >>> nw.ProbeReport(P=0.0, kendall=0.0, top_mu=0.0, nfev=20).advice.split(": ")[1]
+    'at this scale the objective is as good as deterministic.'
     """
 
     P: float

@@ -16,7 +16,14 @@ from noisewise.generation import Generation, Recommender, Setup
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A point with an estimate of f there (``fun``) and its standard error (nan if unknown)."""
+    """A point with an estimate of f there (``fun``) and its standard error (nan if unknown).
+
+    >>> import noisewise as nw
+    >>> opt = nw.Optimizer([1.0, 2.0], sigma0=0.5, budget=100)
+    >>> best = opt.recommend()  # before anything was told: where the search starts
+    >>> best.x.tolist(), best.fun
+    ([1.0, 2.0], nan)
+    """
 
     x: FloatArray
     fun: float

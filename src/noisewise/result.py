@@ -33,6 +33,13 @@ class Result(OptimizeResult):  # type: ignore[misc]
         Sentences about what the method could not rely on; empty if all is well.
     method, success, status, message
         What ran and how it ended.
+
+    >>> import noisewise as nw
+    >>> r = nw.minimize(lambda x: x @ x, [3.0] * 4, sigma0=1.0, budget=200, rng=0)
+    >>> r.nfev, r.success, r.method
+    (200, True, 'auto')
+    >>> len(r.history["sigma"]) == r.nit
+    True
     """
 
     def __repr__(self) -> str:

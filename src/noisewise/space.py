@@ -132,7 +132,13 @@ class Space:
 @dataclass(frozen=True)
 class Objective:
     """``fun`` of values by name, as a function of points; goes to worker processes if ``fun``
-    does."""
+    does.
+
+    >>> import noisewise as nw
+    >>> space = nw.Space({"lr": "1e-4..1e-1:log"})
+    >>> space.objective(lambda p: p["lr"])([0.0])
+    0.0001
+    """
 
     space: Space
     fun: Callable[[dict[str, Any]], Any]

@@ -35,7 +35,12 @@ class Profile(ABC):
 @data
 @dataclass(frozen=True)
 class Log(Profile):
-    """Positive logarithmic weights (the default of CMA-ES), optionally with a negative half."""
+    """Positive logarithmic weights (the default of CMA-ES), optionally with a negative half.
+
+    >>> from noisewise.core.profiles import Log
+    >>> Log().weights(4).round(3).tolist()
+    [0.804, 0.196, 0.0, 0.0]
+    """
 
     active: bool = False
 
@@ -46,7 +51,12 @@ class Log(Profile):
 @data
 @dataclass(frozen=True)
 class Uniform(Profile):
-    """Equal weights for the better half: top-mu truncation."""
+    """Equal weights for the better half: top-mu truncation.
+
+    >>> from noisewise.core.profiles import Uniform
+    >>> Uniform().weights(4).tolist()
+    [0.5, 0.5, 0.0, 0.0]
+    """
 
     def weights(self, n: int, progress: float = 0.0) -> FloatArray:
         return _uniform(n)
@@ -55,7 +65,12 @@ class Uniform(Profile):
 @data
 @dataclass(frozen=True)
 class PowerLift(Profile):
-    """``(1 - r/(n-1))**e`` for the better half; e grows from ``start`` to ``end`` over the run."""
+    """``(1 - r/(n-1))**e`` for the better half; e grows from ``start`` to ``end`` over the run.
+
+    >>> from noisewise.core.profiles import PowerLift
+    >>> PowerLift(start=1.0, end=2.0).weights(5, progress=1.0).tolist()
+    [0.64, 0.36, 0.0, 0.0, 0.0]
+    """
 
     start: float = 1.2
     end: float = 4.0

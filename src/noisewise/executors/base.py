@@ -17,7 +17,12 @@ from noisewise.errors import BadValueError
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a trial: a value as the objective returned it, or the exception it raised."""
+    """What came of a trial: a value as the objective returned it, or the exception it raised.
+
+    >>> import noisewise as nw
+    >>> nw.executors.Outcome(7, 0.5)
+    Outcome(id=7, value=0.5, error=None)
+    """
 
     id: int
     value: Any = None

@@ -58,6 +58,11 @@ def processes(workers: int, *, timeout: float | None = None, retries: int = 2) -
 
     ``timeout`` is in seconds per evaluation; a trial whose worker dies is tried again at most
     ``retries`` times.
+
+    >>> import noisewise as nw
+    >>> two = nw.executors.processes(2, timeout=60.0)
+    >>> nw.minimize(lambda x: x @ x, [1.0], sigma0=1.0, budget=20, executor=two, rng=0).nfev
+    20
     """
     return ProcessSpec(workers, timeout, retries)
 

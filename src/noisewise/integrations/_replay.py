@@ -39,7 +39,7 @@ class Settings:
 @dataclass(frozen=True)
 class Offer:
     """An evaluation that the run waits for. ``row`` is the candidate as it was sampled, in inner
-    coordinates; None where no candidate is new."""
+    coordinates; None where the recommendation is measured."""
 
     id: int
     x: FloatArray
@@ -55,6 +55,7 @@ class Replay:
         self.settings = settings
         self._stage = 0
         self._offset = 0
+        self._earlier: Recommendation | None = None
         self._opt = self._optimizer(settings.x0, settings.sigma0, settings.seed)
         #: What the run waits for now, by id.
         self.open: dict[int, Offer] = {}
@@ -88,7 +89,7 @@ class Replay:
         another machine may have sampled another point for the same id."""
         offer = self.open.pop(id)
         local = id - self._offset
-        if row is not None and offer.row is not None and not np.array_equal(row, offer.row):
+        if row is not None and offer.kind == "candidate" and not np.array_equal(row, offer.row):
             run = self._opt.data[1]
             i, _ = run.pending[local]
             run.sampled[i] = row
@@ -104,7 +105,10 @@ class Replay:
             self._ask()
 
     def recommend(self) -> Recommendation:
-        """The point to use, with an honest estimate of f there."""
+        """The point to use, with an honest estimate of f there; that of the stage before until
+        the present one has come halfway."""
+        if self._earlier is not None and 2 * self._opt.spent < self._opt.budget:
+            return self._earlier
         return self._opt.recommend()
 
     def _ask(self) -> None:
@@ -112,15 +116,14 @@ class Replay:
         while self._opt.done and not self.gave_up:
             if s.budgets is not None and self._stage + 1 >= len(s.budgets):
                 return
-            best, spent = self._opt.recommend().x, self._opt.budget
+            self._earlier = self._opt.recommend()
             self._stage += 1
-            self._offset += spent
+            self._offset += self._opt.budget
             rng = np.random.SeedSequence([s.seed, self._stage])
-            self._opt = self._optimizer(best, _LATER_SIGMA * s.sigma0, rng)
+            self._opt = self._optimizer(self._earlier.x, _LATER_SIGMA * s.sigma0, rng)
         run = self._opt.data[1]
         for trial in self._opt.ask():
-            i, slot = run.pending[trial.id]
-            new = trial.kind == "candidate" and slot == 0
-            row = run.sampled[i].copy() if new else None
+            i, _ = run.pending[trial.id]
+            row = None if trial.kind == "confirmation" else run.sampled[i].copy()
             id = self._offset + trial.id
             self.open[id] = Offer(id, trial.x, trial.kind, row)

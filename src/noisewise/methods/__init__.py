@@ -56,12 +56,22 @@ __all__ = [
 
 
 def names() -> list[str]:
-    """The names that ``method=`` takes."""
+    """The names that ``method=`` takes.
+
+    >>> import noisewise as nw
+    >>> nw.list_methods()[:3]
+    ['auto', 'cma-es', 'sep-cma-es']
+    """
     return list(_NAMES)
 
 
 def get(name: str, **options: Any) -> Method:
-    """The method of that name, with options that differ from its defaults."""
+    """The method of that name, with options that differ from its defaults.
+
+    >>> import noisewise as nw
+    >>> nw.methods.get("resample", k=10).k
+    10
+    """
     if name not in _NAMES:
         known = ", ".join(_NAMES)
         raise ValueError(f"method must be one of {known} or a method object, got {name!r}")

@@ -41,6 +41,11 @@ class Auto(Method):
     grow, centred, scores
         For ablations: False, False and 0 leave out the growing population, the centred update
         and the normal scores (which need the centred update).
+
+    >>> import noisewise as nw
+    >>> r = nw.minimize(lambda x: x @ x, [3.0] * 4, sigma0=1.0, budget=600, rng=0)
+    >>> bool(r.x @ r.x < 1e-2)  # method="auto" is the default
+    True
     """
 
     name: ClassVar[str] = "auto"

@@ -21,6 +21,12 @@ class CMAES(Method):
 
     ``covariance="diagonal"`` makes it separable CMA-ES, ``profile=Log(active=True)`` lets the
     worse half push the covariance away.
+
+    >>> import noisewise as nw
+    >>> method = nw.methods.CMAES(population=12)
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
     """
 
     name: ClassVar[str] = "cma-es"

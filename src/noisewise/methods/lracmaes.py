@@ -60,7 +60,14 @@ class LearningRateMethod(Method):
 @dataclass(frozen=True, kw_only=True)
 class LRACMAES(LearningRateMethod):
     """Keeps as much of every update as its signal-to-noise ratio deserves: the noise averages
-    out over generations, at one evaluation per candidate."""
+    out over generations, at one evaluation per candidate.
+
+    >>> import noisewise as nw
+    >>> method = "lra-cma-es"
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
+    """
 
     name: ClassVar[str] = "lra-cma-es"
 

@@ -22,6 +22,14 @@ class PEM(Method):
     ``draws(X, n, rng)`` returns an (n, len(X)) array of fresh independent noisy evaluations of
     the rows of ``X``. They are not charged, so the method sees far more than its budget: it
     shows what expected weights could do if the noise were known.
+
+    >>> import noisewise as nw
+    >>> def draws(X, n, rng):
+    ...     return (X * X).sum(axis=1) + rng.normal(size=(n, len(X)))
+    >>> method = nw.methods.PEM(draws=draws)
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=300, method=method, rng=0)
+    >>> r.nfev
+    300
     """
 
     name: ClassVar[str] = "pem"

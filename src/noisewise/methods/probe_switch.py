@@ -35,6 +35,12 @@ class ProbeSwitch(Method):
         population of the probe is this method's.
     reprobe
         Spent fractions of the budget at which to probe again, increasing.
+
+    >>> import noisewise as nw
+    >>> method = "probe-switch"
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
     """
 
     name: ClassVar[str] = "probe-switch"

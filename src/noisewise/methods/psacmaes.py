@@ -31,6 +31,12 @@ class PSACMAES(Method):
         How fast that path forgets, in (0, 1]; also the speed of the population size.
     largest
         Largest population; None: a twentieth of the budget.
+
+    >>> import noisewise as nw
+    >>> method = "psa-cma-es"
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
     """
 
     name: ClassVar[str] = "psa-cma-es"

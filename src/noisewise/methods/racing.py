@@ -25,6 +25,12 @@ class Racing(Method):
         Most re-evaluations per generation; None: half the population.
     confidence
         A candidate is settled when it is this many standard errors away from the boundary.
+
+    >>> import noisewise as nw
+    >>> method = nw.methods.Racing(cap=2)
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
     """
 
     name: ClassVar[str] = "racing"

@@ -27,6 +27,12 @@ class RACMAES(LearningRateMethod):
     correlation
         Of the updates of the two halves: what to reach with two evaluations, in (0, 1]; less is
         asked for the more evaluations it takes.
+
+    >>> import noisewise as nw
+    >>> method = nw.methods.RACMAES(correlation=0.5)
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
     """
 
     name: ClassVar[str] = "ra-cma-es"

@@ -49,6 +49,12 @@ class RBPEM(Method):
         Names of diagnostics; while one of them fires, ranks are taken at face value.
     expected
         False: the same second looks, but ranks taken at face value; the control of a comparison.
+
+    >>> import noisewise as nw
+    >>> method = nw.methods.RBPEM(k_max=2)
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
     """
 
     name: ClassVar[str] = "rb-pem"

@@ -25,6 +25,12 @@ class Resample(Method):
     aggregate
         ``"mean"``, ``"median"`` or ``"trimmed"`` (the mean without the lowest and the highest
         fifth).
+
+    >>> import noisewise as nw
+    >>> method = nw.methods.Resample(k=2, aggregate="median")
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
     """
 
     name: ClassVar[str] = "resample"

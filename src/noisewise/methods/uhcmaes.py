@@ -40,6 +40,12 @@ class UHCMAES(Method):
         Part of the candidates that is evaluated again; never fewer than two candidates.
     aggregate
         What repeated evaluations are turned into: ``"mean"``, ``"median"`` or ``"trimmed"``.
+
+    >>> import noisewise as nw
+    >>> method = nw.methods.UHCMAES(max_evaluations=5)
+    >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 0.1)
+    (600, True)
     """
 
     name: ClassVar[str] = "uh-cma-es"
