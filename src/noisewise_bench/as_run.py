@@ -59,6 +59,7 @@ class DiagonalES:
 
     oracle: Oracle
     rng: np.random.Generator
+    restarts: bool = True
     best: float = np.inf
     stalled: int = 0
 
@@ -117,7 +118,7 @@ class DiagonalES:
         # as run: most d = 40 runs restart; the best value so far outlives the restart
         self.stalled = 0 if y_best < self.best else self.stalled + 1
         self.best = min(self.best, y_best)
-        if self.stalled >= STALL:
+        if self.restarts and self.stalled >= STALL:
             self.stalled = 0
             x0, half = self.oracle.x0, self.width / 2
             low = np.where(np.isfinite(self.low), self.low, x0 - half)
@@ -179,6 +180,7 @@ class RBPEM:
     k_max: int = 1
     b_boot: int = 32
     noise_model: Literal["absolute", "variance"] = "absolute"
+    restarts: bool = True  # False: not as run, to see what they are worth
 
     def __post_init__(self) -> None:
         if self.weights not in ("power-lift", "log"):
@@ -194,7 +196,8 @@ class RBPEM:
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
         rng = np.random.default_rng([seed, 1])
-        es, noise = DiagonalES(oracle, rng), NoiseModel(self.noise_model, rng)
+        es = DiagonalES(oracle, rng, self.restarts)
+        noise = NoiseModel(self.noise_model, rng)
         flips, nit, reevaluations, start = 0.0, 0, 0, oracle.spent
         while oracle.remaining:
             X = es.ask(min(es.lam, oracle.remaining))

@@ -117,6 +117,18 @@ def test_restart_after_80_generations_without_a_better_value() -> None:
     assert es.best == 1.0
 
 
+def test_without_restarts_the_search_stays_where_it_stalled() -> None:
+    def generations(restarts: bool) -> int:
+        es = DiagonalES(oracle_of(Sphere(3)), rng(), restarts)
+        for y in (1.0, *([2.0] * as_run.STALL)):
+            X = es.ask(es.lam)
+            es.tell(X, np.full(es.lam, 1 / es.lam), y)
+        return es.t
+
+    assert generations(True) == 0
+    assert generations(False) == as_run.STALL + 1
+
+
 @pytest.mark.parametrize(("points", "pooled"), [(2, 0), (3, 6)])
 def test_noise_is_learned_from_six_residuals_or_not_at_all(points: int, pooled: int) -> None:
     """With two re-evaluated points, the most in five dimensions, no pool ever forms."""

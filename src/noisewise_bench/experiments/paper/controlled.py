@@ -34,6 +34,7 @@ PUBLISHED = {
     "as run: RB-PEM, not CMA-ES": ("as-run/rb-pem", "as-run/cma-es"),
     "as run: the same without estimate": ("as-run/rb-pem(k_max=0)", "as-run/cma-es"),
     "as run: the estimate alone": ("as-run/rb-pem", "as-run/rb-pem(k_max=0)"),
+    "as run: restarts alone": ("as-run/rb-pem", "as-run/rb-pem(restarts=False)"),
 }
 MARKS = {10: ("#56B4E9", "o"), 20: ("#009E73", "s"), 40: ("#0072B2", "D")}
 
