@@ -1,0 +1,340 @@
+"""The Optuna sampler in one process: the same run as ask and tell, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import optuna
+import optuna_support as support
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState
+
+import noisewise as nw
+from noisewise.integrations import _records
+from noisewise.integrations._extra import extra
+from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
+
+LINE = {"x": FloatDistribution(-1.0, 1.0), "y": FloatDistribution(-1.0, 1.0)}
+
+
+def study_of(
+    n_trials: int | None = 60, direction: str = "minimize", **options: Any
+) -> optuna.Study:
+    given: dict[str, Any] = {"seed": 3, "search_space": LINE} | options
+    return optuna.create_study(sampler=NoisewiseSampler(n_trials, **given), direction=direction)
+
+
+def bowl(trial: optuna.Trial) -> float:
+    for name in LINE:
+        trial.suggest_float(name, -1.0, 1.0)
+    return truth(trial.params) + 0.02 * float(np.random.default_rng(trial.number).normal())
+
+
+def truth(params: dict[str, Any]) -> float:
+    """0.13 in the middle of the ranges, where runs start."""
+    return float((params["x"] - 0.3) ** 2 + (params["y"] + 0.2) ** 2)
+
+
+def kinds(study: optuna.Study) -> list[str]:
+    return [mark["kind"] for _, mark in support.marks(study)]
+
+
+@pytest.mark.parametrize("method", ["auto", "rb-pem", "resample", "uh-cma-es"])
+def test_one_worker_makes_the_run_of_ask_and_tell(method: str) -> None:
+    sampler = NoisewiseSampler(70, seed=5, method=method, search_space=support.SPACE)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(support.objective, n_trials=70)
+    assert support.assert_faithful(study, budget=70, seed=5, method=method) == 70
+    named = _records.named(support.SPACE)
+    opt = nw.Optimizer(budget=70, bounds=named.bounds, rng=5, method=method)
+    numbers = iter(range(70))
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, support.value(named.decode(trial.x), next(numbers)))
+    found, expected = recommended_params(study), opt.recommend()
+    assert found.params == named.decode(expected.x)
+    assert [found.value, found.standard_error] == [expected.fun, expected.fun_se]
+
+
+def test_the_space_is_learnt_from_the_first_trial() -> None:
+    study = study_of(60, search_space=None)
+    study.optimize(bowl, n_trials=60)
+    assert len(kinds(study)) == 59
+    assert truth(recommended_params(study).params) < 0.03
+
+
+def test_maximising_is_minimising_the_negative() -> None:
+    down, up = study_of(40), study_of(40, "maximize")
+    down.optimize(bowl, n_trials=40)
+    up.optimize(lambda trial: -bowl(trial), n_trials=40)
+    assert [t.params for t in up.trials] == [t.params for t in down.trials]
+    assert recommended_params(up).params == recommended_params(down).params
+    assert recommended_params(up).value == -recommended_params(down).value
+
+
+def test_second_looks_are_marked_and_repeat_the_parameters() -> None:
+    study = study_of(60)
+    study.optimize(bowl, n_trials=60)
+    first = [t.params for t, mark in support.marks(study) if mark["kind"] == "candidate"]
+    again = [t.params for t, mark in support.marks(study) if mark["kind"] == "reevaluation"]
+    assert again
+    assert all(params in first for params in again)
+
+
+def test_after_the_budget_trials_measure_the_recommendation() -> None:
+    study = study_of(40)
+    study.optimize(bowl, n_trials=40)
+    before = recommended_params(study)
+    assert before.n_values == 0
+    study.optimize(bowl, n_trials=8)
+    after = recommended_params(study)
+    values = [t.value for t in study.trials[40:]]
+    assert all(t.params == before.params == after.params for t in study.trials[40:])
+    assert after.n_values == 8
+    assert after.value == pytest.approx(np.mean(values))
+    assert after.standard_error == pytest.approx(np.std(values, ddof=1) / math.sqrt(8))
+
+
+def test_a_larger_budget_goes_on_from_the_recommendation() -> None:
+    study = study_of(30)
+    study.optimize(bowl, n_trials=30)
+    study.sampler = NoisewiseSampler(70, seed=3, search_space=LINE)
+    study.optimize(bowl, n_trials=40)
+    assert sum("id" in mark for _, mark in support.marks(study)) == 70
+    assert sorted(mark["id"] for _, mark in support.marks(study)) == list(range(70))
+
+
+def test_without_a_budget_the_search_goes_on() -> None:
+    study = study_of(None)
+    study.optimize(bowl, n_trials=130)
+    assert sorted(mark["id"] for _, mark in support.marks(study)) == list(range(130))
+    assert truth(recommended_params(study).params) < 0.03
+
+
+def test_a_new_stage_recommends_once_it_has_seen_half_of_it() -> None:
+    study = study_of(None)
+    study.optimize(bowl, n_trials=100)
+    first = recommended_params(study).params
+    study.optimize(bowl, n_trials=90)
+    assert recommended_params(study).params == first
+    study.optimize(bowl, n_trials=30)
+    assert recommended_params(study).params != first
+
+
+def test_failed_and_pruned_trials_rank_last() -> None:
+    def sometimes(trial: optuna.Trial) -> float:
+        value = bowl(trial)
+        if trial.params["x"] < 0.0:
+            raise optuna.TrialPruned
+        if trial.params["y"] > 0.0:
+            raise RuntimeError("broken")
+        return math.nan if trial.number % 7 == 0 else value
+
+    study = study_of(60)
+    study.optimize(sometimes, n_trials=60, catch=RuntimeError)
+    states = {t.state for t in study.trials}
+    assert states == {TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED}
+    found = recommended_params(study).params
+    assert found["x"] > 0.0
+    assert found["y"] < 0.0
+
+
+def test_nothing_but_failures_falls_back_to_random_trials() -> None:
+    study = study_of(60)
+    study.optimize(lambda trial: bowl(trial) * math.nan, n_trials=40)
+    marked = {t.number for t, _ in support.marks(study)}
+    assert len(marked) >= 18
+    others = [t.params["x"] for t in study.trials if t.number not in marked]
+    assert len(set(others)) == len(others) >= 10
+
+
+def test_infinite_values() -> None:
+    study = study_of(30)
+    study.optimize(lambda trial: [math.inf, -math.inf, bowl(trial)][trial.number % 3], n_trials=30)
+    assert len(kinds(study)) == 30
+
+
+def test_enqueued_trials_are_the_users_own() -> None:
+    study = study_of(20)
+    study.enqueue_trial({"x": 0.5, "y": 0.5})
+    study.enqueue_trial({"x": 0.25})
+    study.optimize(bowl, n_trials=10)
+    assert study.trials[0].params == {"x": 0.5, "y": 0.5}
+    assert study.trials[1].params["x"] == 0.25
+    assert [t.number for t, _ in support.marks(study)] == list(range(2, 10))
+
+
+def test_conditional_parameters_are_left_to_the_independent_sampler() -> None:
+    def branching(trial: optuna.Trial) -> float:
+        value = bowl(trial)
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            return value + 0.1 * trial.suggest_float("only_a", 0.0, 1.0)
+        return value
+
+    study = study_of(80, search_space=None)
+    study.optimize(branching, n_trials=80)
+    found = recommended_params(study).params
+    assert set(found) == {"kind", "x", "y"}
+    assert truth(found) < 0.05
+
+
+def test_a_parameter_with_one_value_is_part_of_the_recommendation() -> None:
+    study = study_of(20, search_space=None)
+    study.optimize(lambda t: bowl(t) + t.suggest_int("one", 4, 4), n_trials=20)
+    assert recommended_params(study).params["one"] == 4
+
+
+def test_more_asked_for_than_a_generation_has_measures_the_recommendation() -> None:
+    study = study_of(40)
+    trials = [study.ask(LINE) for _ in range(20)]
+    assert kinds(study)[-1] == "confirmation"
+    for trial in reversed(trials):
+        study.tell(trial, trial.params["x"] ** 2)
+    study.optimize(bowl, n_trials=20)
+    held = [mark["id"] for _, mark in support.marks(study) if "id" in mark]
+    assert sorted(held) == list(range(len(held)))
+
+
+def test_threads_share_a_run() -> None:
+    sampler = NoisewiseSampler(60, seed=4, workers=3, search_space=support.SPACE)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(support.objective, n_trials=60, n_jobs=3)
+    used = support.assert_faithful(study, budget=60, seed=4, workers=3)
+    assert used == sum("id" in mark for _, mark in support.marks(study))
+    assert used >= 40
+
+
+def test_points_of_another_machine_are_taken_as_they_were() -> None:
+    """A sampled point may differ between machines: the one on record counts."""
+    study = study_of(30)
+    study.optimize(bowl, n_trials=4)
+    row = np.array([0.9, 0.1])
+    here = study.ask(LINE)
+    mark = study.get_trials()[-1].system_attrs[_records.MARK]
+    mark["row"] = _records.base64.b64encode(row.tobytes()).decode()
+    study._storage.set_trial_system_attr(here._trial_id, _records.MARK, mark)
+    study.tell(here, state=TrialState.FAIL)
+    view = _records.latest(study)
+    assert view is not None
+    X = view.replay._opt.data[1].X
+    assert any(np.array_equal(x, row) for x in X)
+
+
+def test_a_sampler_can_be_sent_elsewhere_and_serve_another_study() -> None:
+    study = study_of(30)
+    study.optimize(bowl, n_trials=15)
+    sampler = pickle.loads(pickle.dumps(study.sampler))
+    study.sampler = sampler
+    study.optimize(bowl, n_trials=15)
+    other = optuna.create_study(sampler=sampler)
+    other.optimize(bowl, n_trials=30)
+    assert [t.params for t in other.trials] == [t.params for t in study.trials]
+
+
+def test_without_a_seed_studies_differ_and_workers_agree() -> None:
+    one, two = study_of(20, seed=None), study_of(20, seed=None)
+    one.optimize(bowl, n_trials=5)
+    two.optimize(bowl, n_trials=5)
+    assert one.trials[0].params != two.trials[0].params
+    one.sampler = NoisewiseSampler(20, search_space=LINE)
+    one.optimize(bowl, n_trials=5)
+    assert len({mark["run"] for _, mark in support.marks(one)}) == 1
+
+
+def test_other_settings_than_the_studys_are_said_once() -> None:
+    study = study_of(30)
+    study.optimize(bowl, n_trials=3)
+    study.sampler = NoisewiseSampler(30, seed=9, method="cma-es", search_space=LINE)
+    with pytest.warns(UserWarning, match=r"other settings \(method, seed\); it goes on"):
+        study.optimize(bowl, n_trials=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        study.optimize(bowl, n_trials=1)
+
+
+def test_what_is_kept_is_small() -> None:
+    study = study_of(60)
+    study.optimize(bowl, n_trials=60)
+    assert all(len(json.dumps(mark)) < 250 for _, mark in support.marks(study))
+    kept = study._storage.get_study_system_attrs(study._study_id)
+    assert sum(len(json.dumps(value)) for value in kept.values()) < 1500
+
+
+@pytest.mark.parametrize(
+    ("distribution", "value"),
+    [
+        (FloatDistribution(-2.0, 5.0), 1.25),
+        (FloatDistribution(1e-5, 10.0, log=True), 0.02),
+        (FloatDistribution(0.0, 1.0, step=0.1), 0.1 * 3),
+        (IntDistribution(-3, 9), 4),
+        (IntDistribution(1, 1000, log=True), 30),
+        (IntDistribution(2, 20, step=3), 11),
+        (CategoricalDistribution(["a", 1, True, None, 1.5]), True),
+    ],
+)
+def test_values_and_points(distribution: Any, value: Any) -> None:
+    named = _records.named({"p": distribution})
+    found = named.decode(named.encode({"p": value}))["p"]
+    assert found == pytest.approx(value)
+    assert type(found) is type(value)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        point = named.decode(rng.uniform(size=named.dimension))["p"]
+        assert distribution._contains(distribution.to_internal_repr(point))
+
+
+def test_ranges_that_cannot_be_searched_are_left_out() -> None:
+    assert _records.parameter(FloatDistribution(2.0, 2.0)) is None
+    assert _records.parameter(IntDistribution(0, 2**60)) is None
+    assert _records.parameter(FloatDistribution(-1.7e308, 1.7e308)) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_trials": 1}, "n_trials must be a whole number of at least 2, got 1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"method": "tpe"}, "method must be one of auto"),
+        ({"method": nw.methods.PEM(draws=support.value)}, "method must have plain options"),
+        ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
+        ({"search_space": {"x": (0, 1)}}, "search_space must be a dictionary of Optuna"),
+        ({"search_space": {"x": IntDistribution(1, 1)}}, "search_space must leave something"),
+        ({"x0": [1.0]}, "x0 must be a dictionary of parameters or None"),
+        ({"x0": {"x": 3.0}, "search_space": LINE}, "x0 'x' must be a number in -1.0..1.0, got 3.0"),
+        ({"x0": {"z": 3.0}, "search_space": LINE}, "x0 must be of x, y, got 'z'"),
+        ({"sigma0": 2.0}, "sigma0 must be a positive finite number of at most 1, got 2.0"),
+        ({"overdue": 0}, "overdue must be a positive finite number, got 0"),
+    ],
+)
+def test_wrong_arguments(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match="^" + said.replace("(", r"\(")):
+        NoisewiseSampler(**options)
+
+
+def test_several_objectives() -> None:
+    sampler = NoisewiseSampler(20, search_space=LINE)
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler)
+    with pytest.raises(ValueError, match="takes studies with one objective, got 2"):
+        study.optimize(lambda trial: (bowl(trial), 0.0), n_trials=1)
+
+
+def test_there_is_nothing_to_recommend_from() -> None:
+    with pytest.raises(ValueError, match="has no trials of a NoisewiseSampler"):
+        recommended_params(optuna.create_study())
+
+
+@pytest.mark.parametrize("name", ["optuna", "sklearn"])
+def test_a_missing_library_is_named_with_its_extra(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    said = rf"integrations.{name} needs the extra '{name}': pip install 'noisewise\[{name}\]'"
+    with pytest.raises(ModuleNotFoundError, match=said):
+        extra(name)
