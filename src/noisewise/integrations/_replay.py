@@ -89,8 +89,7 @@ class Replay:
         another machine may have sampled another point for the same id."""
         offer = self.open.pop(id)
         local = id - self._offset
-        known = row is None or offer.row is None or np.array_equal(row, offer.row)
-        if row is not None and not known and offer.kind == "candidate":
+        if row is not None and offer.kind == "candidate":
             run = self._opt.data[1]
             i, _ = run.pending[local]
             run.sampled[i] = row
