@@ -121,6 +121,8 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         """
         named, budget = _named(self.space), integer("budget", self.budget, least=2)
         self._check_choices()
+        # scikit-learn's own words for names that the estimator does not have, before any fit.
+        clone(self.estimator).set_params(**named.decode(np.full(named.dimension, 0.5)))
         X, y = indexable(X, y)
         groups = params.pop("groups", None)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))

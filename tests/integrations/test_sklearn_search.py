@@ -1,0 +1,209 @@
+"""The scikit-learn search: the interface of its relatives, and an honest score."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import expon, loguniform, randint, uniform
+from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import make_classification
+from sklearn.exceptions import FitFailedWarning, NotFittedError
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import noisewise as nw
+from noisewise.integrations.sklearn import NoisewiseSearchCV
+
+X, Y = make_classification(n_samples=90, n_features=5, random_state=0)
+SPACE = {"var_smoothing": "1e-9..1:log"}
+
+
+class Bowl(BaseEstimator):
+    """Its score depends on its parameters and on noise that its seed draws."""
+
+    def __init__(self, a: float = 0.0, b: int = 0, random_state: int | None = None) -> None:
+        self.a, self.b, self.random_state = a, b, random_state
+
+    def fit(self, X: Any, y: Any = None) -> Bowl:
+        if self.a > 0.9:
+            raise RuntimeError("too large")
+        self.fitted_ = True
+        return self
+
+    def truth(self) -> float:
+        return -((self.a - 0.3) ** 2) - 0.01 * (self.b - 4) ** 2
+
+    def score(self, X: Any, y: Any = None) -> float:
+        return self.truth() + 0.05 * float(np.random.default_rng(self.random_state).normal())
+
+
+def search(estimator: Any = None, space: Any = None, **options: Any) -> NoisewiseSearchCV:
+    given: dict[str, Any] = {"budget": 30, "random_state": 0, "cv": 3} | options
+    return NoisewiseSearchCV(estimator or GaussianNB(), space or SPACE, **given)
+
+
+def test_the_interface_of_a_search() -> None:
+    found = search().fit(X, Y)
+    table, i = found.cv_results_, found.best_index_
+    n = len(table["params"])
+    assert all(len(column) == n for column in table.values())
+    assert table["n_fits"].sum() == 30
+    assert i == n - 1
+    assert found.best_params_ == table["params"][i]
+    assert found.best_score_ == table["mean_test_score"][i]
+    assert found.best_params_["var_smoothing"] == table["param_var_smoothing"][i]
+    splits = np.array([table[f"split{k}_test_score"] for k in range(3)])
+    assert np.isfinite(splits[:, i]).all()
+    assert (np.isfinite(splits).sum(axis=0) <= table["n_fits"]).all()
+    assert table["rank_test_score"][np.argmax(table["mean_test_score"])] == 1
+    assert found.score(X, Y) == found.best_estimator_.score(X, Y)
+    assert found.predict_proba(X).shape == (90, 2)
+    assert found.n_features_in_ == 5
+    assert list(found.classes_) == [0, 1]
+    assert found.result_.nfev == 30
+
+
+def test_every_fold_is_used_equally_often() -> None:
+    found = search(Bowl(), {"a": "0..0.8", "b": "0..9:int"}, budget=60).fit(X, Y)
+    table = found.cv_results_
+    used = [int(np.isfinite(table[f"split{k}_test_score"]).sum()) for k in range(3)]
+    assert max(used) - min(used) <= 4
+
+
+def test_it_finds_what_is_good_and_says_how_good() -> None:
+    found = search(Bowl(), {"a": "0..0.8", "b": "0..9:int"}, budget=120).fit(X, Y)
+    truth = found.best_estimator_.truth()
+    assert truth > -0.02
+    assert abs(found.best_score_ - truth) < 4 * 0.05 / math.sqrt(3)
+    assert found.best_score_se_ > 0.0
+    # The luckiest row promises more than it can keep.
+    assert found.cv_results_["mean_test_score"].max() > 0.03
+
+
+def test_same_seed_same_search_whatever_the_jobs() -> None:
+    one = search(budget=12).fit(X, Y)
+    two = search(budget=12, n_jobs=2).fit(X, Y)
+    other = search(budget=12, random_state=1).fit(X, Y)
+    assert one.best_params_ == two.best_params_ != other.best_params_
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+
+
+def test_seeds_are_noise_unless_they_are_set() -> None:
+    space = {"a": [0.1, 0.2]}
+    free = search(Bowl(), space, budget=20).fit(X, Y).cv_results_
+    fixed = search(Bowl(random_state=3), space, budget=20).fit(X, Y).cv_results_
+    assert free["std_test_score"].max() > 0.0
+    assert fixed["std_test_score"].max() == pytest.approx(0.0)
+
+
+def test_all_kinds_of_spaces() -> None:
+    space = {
+        "svc__C": loguniform(1e-2, 1e2),
+        "svc__coef0": uniform(-1.0, 2.0),
+        "svc__degree": randint(2, 5),
+        "svc__kernel": ["rbf", "poly"],
+        "svc__class_weight": (None, "balanced"),
+        "svc__tol": nw.space.Float(1e-4, 1e-2, log=True),
+        "svc__shrinking": [True, False],
+    }
+    found = search(make_pipeline(StandardScaler(), SVC()), space, budget=24).fit(X, Y)
+    best = found.best_params_
+    assert 1e-2 <= best["svc__C"] <= 1e2
+    assert -1.0 <= best["svc__coef0"] <= 1.0
+    assert best["svc__degree"] in (2, 3, 4)
+    assert best["svc__class_weight"] in (None, "balanced")
+    assert type(best["svc__shrinking"]) is bool
+    assert found.decision_function(X).shape == (90,)
+    as_space = nw.Space({"var_smoothing": "1e-9..1:log"})
+    assert search(space=as_space).fit(X, Y).best_params_ == search().fit(X, Y).best_params_
+
+
+def test_it_is_an_estimator_like_others() -> None:
+    outer = make_pipeline(StandardScaler(), search(budget=8))
+    assert cross_val_score(outer, X, Y, cv=2).mean() > 0.7
+    copy = clone(search(budget=9))
+    assert copy.get_params()["budget"] == 9
+    assert copy.set_params(estimator__var_smoothing=0.5).estimator.var_smoothing == 0.5
+
+
+def test_without_refit_there_is_no_estimator() -> None:
+    found = search(refit=False, budget=8).fit(X, Y)
+    assert "var_smoothing" in found.best_params_
+    assert not hasattr(found, "best_estimator_")
+    with pytest.raises((AttributeError, NotFittedError)):
+        found.predict(X)
+
+
+def test_weights_and_groups_arrive() -> None:
+    groups = np.arange(90) % 6
+    found = search(cv=GroupKFold(3), budget=8)
+    found.fit(X, Y, groups=groups, sample_weight=np.ones(90))
+    assert found.n_splits_ == 3
+
+
+def test_failed_fits_rank_last_and_are_said() -> None:
+    with pytest.warns(FitFailedWarning, match=r"of 60 fits failed, the first with RuntimeError"):
+        found = search(Bowl(), {"a": "0..2"}, budget=60).fit(X, Y)
+    assert found.best_params_["a"] < 0.9
+    failed = np.isnan(found.cv_results_["mean_test_score"])
+    assert found.result_.n_failures == found.cv_results_["n_fits"][failed].sum() > 0
+    with pytest.raises(ValueError, match="all 60 fits failed, the first with RuntimeError: too"):
+        search(Bowl(), {"a": "1..2"}, budget=60).fit(X, Y)
+    with pytest.raises(RuntimeError, match="too large"):
+        search(Bowl(), {"a": "1..2"}, error_score="raise").fit(X, Y)
+
+
+def test_a_number_for_failures() -> None:
+    with pytest.warns(FitFailedWarning):
+        found = search(Bowl(), {"a": "0..2"}, budget=60, error_score=-9.0).fit(X, Y)
+    assert found.result_.n_failures == 0
+    assert found.cv_results_["mean_test_score"].min() == -9.0
+
+
+def test_small_budgets() -> None:
+    for budget in (2, 3, 5):
+        found = search(budget=budget, refit=False).fit(X, Y)
+        assert found.cv_results_["n_fits"].sum() == budget
+        assert math.isfinite(found.best_score_)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"space": {}}, "space must be a noisewise.Space or a dictionary"),
+        ({"space": [1]}, "space must be a noisewise.Space or a dictionary"),
+        ({"space": {"a": "1-2"}}, "space: a must look like low..high"),
+        ({"space": {"a": [1]}}, "space: a must be text such as"),
+        ({"space": {"a": 3}}, "space: a must be text such as"),
+        ({"space": {"a": expon()}}, "space: a must be uniform, loguniform or randint"),
+        ({"budget": 1}, "budget must be a whole number of at least 2, got 1"),
+        ({"method": "grid"}, "method must be one of auto"),
+        ({"scoring": ["accuracy", "f1"]}, "scoring must be one metric, got"),
+        ({"refit": "accuracy"}, "refit must be True or False, got 'accuracy'"),
+    ],
+)
+def test_wrong_arguments(options: dict[str, Any], said: str) -> None:
+    given: dict[str, Any] = {"space": SPACE} | options
+    with pytest.raises(ValueError, match="^" + said):
+        NoisewiseSearchCV(GaussianNB(), **given).fit(X, Y)
+
+
+def test_unknown_parameters_are_said_at_once() -> None:
+    with pytest.raises(ValueError, match="^Invalid parameter 'depth'"):
+        search(DecisionTreeClassifier(), {"depth": "1..5:int"}).fit(X, Y)
+
+
+def test_whole_numbers_reach_the_estimator_as_such() -> None:
+    found = search(DecisionTreeClassifier(), {"max_depth": "1..6:int"}, budget=20).fit(X, Y)
+    kinds = Counter(type(p["max_depth"]) for p in found.cv_results_["params"])
+    assert set(kinds) == {int}
