@@ -39,12 +39,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recommend": BASE | {"core", "noise", "generation"},
     "problem": BASE | {"core"},
     "methods": BASE | PARTS,
-    "engine": INNER,
-    "integrity": INNER | {"engine"},
+    "run": INNER,
+    "engine": INNER | {"run"},
+    "integrity": INNER | {"engine", "run"},
     "checkpoint": BASE,
-    "executors": BASE | {"engine"},
-    "optimizer": INNER | {"engine", "checkpoint", "integrity"},
-    "probe": INNER,
+    "executors": BASE | {"run"},
+    "optimizer": INNER | {"engine", "run", "checkpoint", "integrity"},
+    "probe": INNER | {"executors", "run"},
 }
 #: Edges that the table forbids, and why they are there.
 EXCEPTIONS = {

@@ -1,7 +1,6 @@
 """Minimise functions that can only be measured with noise, under a fixed budget."""
 
 from noisewise import executors, methods
-from noisewise.engine import Trial
 from noisewise.errors import CheckpointError, EvaluationError
 from noisewise.methods import names as list_methods
 from noisewise.minimize import minimize
@@ -9,6 +8,7 @@ from noisewise.optimizer import Optimizer
 from noisewise.probe import ProbeReport, probe
 from noisewise.recommend import Recommendation
 from noisewise.result import Result
+from noisewise.run import Trial
 from noisewise.space import Space
 
 __version__ = "0.1.0"

@@ -100,7 +100,9 @@ def _body(path: Any, lines: list[bytes]) -> bytes:
 
 
 def _tells(path: Any, lines: list[bytes]) -> Iterator[tuple[int, float, float | None]]:
-    """The values told after the state; what follows the last newline was cut off by a crash."""
+    """The values told after the state; what follows the last newline was cut off by a crash. A
+    line that is there twice was written again after an interrupt."""
+    before = b""
     for number, line in enumerate(lines[:-1], start=3):
         text, _, crc = line.rpartition(b" ")
         try:
@@ -109,7 +111,9 @@ def _tells(path: Any, lines: list[bytes]) -> Iterator[tuple[int, float, float | 
             id, value, se = json.loads(text)
         except (ValueError, TypeError):
             raise CheckpointError(f"checkpoint {path} is damaged in line {number}") from None
-        yield int(id), math.inf if value is None else float(value), se
+        if line != before:
+            yield int(id), math.inf if value is None else float(value), se
+        before = line
 
 
 def _encode_method(method: Any) -> Any:
@@ -173,12 +177,25 @@ class Journal:
         assert self._file is not None
         text = json.dumps([id, value if math.isfinite(value) else None, se]).encode()
         with _named_errors(self.path):
-            self._file.write(b"%s %x\n" % (text, zlib.crc32(text)))
+            self._write(b"%s %x\n" % (text, zlib.crc32(text)))
             now = time.monotonic()
             if now - self._synced > _SYNC_SHARE * self._sync_cost:
                 os.fsync(self._file.fileno())
                 self._synced = time.monotonic()
                 self._sync_cost = self._synced - now
+
+    def _write(self, line: bytes) -> None:
+        """The whole line, or nothing: a disk may be full in the middle of it."""
+        assert self._file is not None
+        fd = self._file.fileno()
+        end = os.fstat(fd).st_size
+        try:
+            while line:
+                line = line[os.write(fd, line) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, end)
+            raise
 
     def refresh(self, method: Any, run: Any, extra: Any = None) -> None:
         """Replace the file by a fresh one if that is due."""

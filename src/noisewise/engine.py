@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 
-from noisewise._data import data
 from noisewise._types import FloatArray
 from noisewise.budget import Ledger
-from noisewise.core.box import Box
-from noisewise.core.strategy import Info, State
+from noisewise.core.strategy import Info
 from noisewise.evaluation.plans import everyone
-from noisewise.generation import Controls, Generation, Setup
-from noisewise.history import History
+from noisewise.generation import Generation, Setup
 from noisewise.methods import Method
 from noisewise.noise.archive import Archive
 from noisewise.noise.samples import Samples
 from noisewise.problem import Start
 from noisewise.recommend import Recommendation, estimate
 from noisewise.result import ALL_FAILED, RUNNING
+from noisewise.run import Ahead, Run, Trial
 
 #: Fewer evaluations than this make no generation; they measure the recommendation instead.
 _LEAST = 4
@@ -41,73 +37,6 @@ _KEPT, _KEPT_UP_TO = 400, 50
 _RECOMMENDED = -1
 
 
-class Trial:
-    """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` wants back.
-
-    ``kind`` is "candidate", "reevaluation" or "confirmation".
-
-    >>> import noisewise as nw
-    >>> opt = nw.Optimizer([0.0, 0.0], sigma0=1.0, budget=100, rng=0)
-    >>> trial = opt.ask(1)[0]
-    >>> trial.id, trial.kind, trial.x.shape
-    (0, 'candidate', (2,))
-    """
-
-    __slots__ = ("id", "kind", "x")
-
-    def __init__(self, id: int, x: FloatArray, kind: str) -> None:
-        self.id = id
-        self.x = x
-        self.kind = kind
-
-    def __repr__(self) -> str:
-        return f"Trial(id={self.id}, x={self.x!r}, kind={self.kind!r})"
-
-
-@data
-@dataclass(slots=True)
-class Run:
-    """Everything that changes during a run, as data."""
-
-    setup: Setup
-    box: Box
-    ledger: Ledger
-    state: State
-    controls: Controls
-    selection: Any
-    adaptation: Any
-    recommender: Any
-    search: np.random.Generator
-    bootstrap: np.random.Generator
-    best_x: FloatArray
-    sigma0: float
-    #: The newest candidates and their values: what the report looks at, and nobody else.
-    seen: Archive
-    best_value: float = math.inf
-    generation: int = 0
-    barren: int = 0
-    status: int = RUNNING
-    #: The generation under way: candidates (inner coordinates), values, wave.
-    X: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    #: The same candidates as they were sampled, before repair.
-    sampled: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    samples: Samples = field(default_factory=lambda: Samples.empty(0))
-    wave: int = 0
-    #: Spent fraction of the budget when it began, and what its parts noted so far.
-    progress: float = 0.0
-    notes: dict[str, float] = field(default_factory=dict)
-    #: Trials not told yet: id -> (candidate, slot).
-    pending: dict[int, tuple[int, int]] = field(default_factory=dict)
-    next_id: int = 0
-    confirming: bool = False
-    #: Values around (last generation) or at (confirmation) the recommendation.
-    around: FloatArray = field(default_factory=lambda: np.empty(0))
-    history: History = field(default_factory=History)
-    misranking: float = math.nan
-    #: Generations in which misranking was measured.
-    measured: int = 0
-
-
 class Engine:
     """Runs a method on a `Run`."""
 
@@ -115,7 +44,8 @@ class Engine:
         self.method, self.run = method, run
         self.strategy = method.strategy(run.setup)
         self.parts = method.parts(run.setup)
-        self.waiting: list[int] = list(run.pending)  # ids to hand out, in order
+        self.waiting: list[int] = []  # ids to hand out, in order
+        self.ask_again()
         if run.pending and not run.confirming:
             self._gen = self._generation()
 
@@ -147,10 +77,17 @@ class Engine:
         )
         return cls(method, run)
 
+    def ask_again(self) -> None:
+        """Hand out every trial that is not told."""
+        run = self.run
+        self.waiting = list(run.pending) + (list(run.ahead.pending) if run.ahead else [])
+
     @property
     def done(self) -> bool:
         run = self.run
-        return run.status != RUNNING or (not run.pending and run.ledger.remaining == 0)
+        return run.status != RUNNING or (
+            not run.pending and run.ledger.remaining == 0 and run.ahead is None
+        )
 
     def open(self) -> None:
         """Sample a generation, or turn to the confirmation when too little is left for one."""
@@ -162,26 +99,39 @@ class Engine:
             n = run.ledger.charge_confirmation()
             self._issue(zip(repeat(_RECOMMENDED), range(n)), n)
             return
-        run.sampled = self.strategy.sample(run.state, k, run.search)
-        run.X = run.box.repaired(run.sampled)
-        run.samples, run.wave = Samples.empty(k), 0
+        fresh = k - (len(run.ahead.X) if run.ahead else 0)
+        run.fill(self.strategy.sample(run.state, fresh, run.search))
         run.progress, run.notes = 1.0 - run.ledger.free / run.setup.budget, {}
         self._gen = self._generation()
         self._request()
+        if run.setup.lookahead:
+            self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        """Hand out candidates of the next generation, if a whole one will follow for sure."""
+        run, k = self.run, len(self.run.X)
+        n = min(run.setup.lookahead, k - 1)
+        if n < 1 or run.ledger.free < n + 2.0 * k * self.parts.plan.cost(run.controls):
+            return
+        sampled = self.strategy.sample(run.state, n, run.search)
+        run.ledger.charge(base=n)
+        means = np.tile(run.state.mean, (n, 1))
+        run.ahead = Ahead.of(run.box.repaired(sampled), sampled, means, self._ids(n))
 
     def _population(self) -> int:
         """Candidates of the next generation. The last ones share what is left evenly, so that
         no evaluation is left over; 0: too few are left."""
         run = self.run
-        free, k = run.ledger.free, run.controls.population
+        early = len(run.ahead.X) if run.ahead else 0
+        free, k = run.ledger.free + early, run.controls.population
         if free < min(_LEAST, k):
             return 0
         cost = self.parts.plan.cost(run.controls)
         generations = free / (cost * k)
-        if generations >= 2.0:
-            return k
-        share = int(free / (cost * max(1, round(generations))))
-        return min(max(share, min(_LEAST, k)), free)
+        if generations < 2.0:
+            share = int(free / (cost * max(1, round(generations))))
+            k = min(max(share, min(_LEAST, k)), free)
+        return max(k, early + 1) if early else k
 
     def _generation(self) -> Generation:
         run, covariance = self.run, self.strategy.covariance
@@ -211,12 +161,16 @@ class Engine:
         if len(wanted) == 0:
             return False
         k, free = len(run.X), run.ledger.free
-        if wanted is everyone(k) and gen.wave == 0 and k <= free:  # by far the most common
+        early = len(run.means)
+        # By far the most common.
+        if wanted is everyone(k) and gen.wave == 0 and k <= free and not early:
             run.samples.extend(1)
             run.ledger.charge(base=k)
             self._issue(zip(range(k), repeat(0)), k)
             return True
-        places = self._places(wanted[:free].tolist())
+        if run.ahead is not None:  # whose generation needs someone to compare them with
+            free -= min(_LEAST, run.controls.population)
+        places = self._places(wanted.tolist())[: max(0, free)]
         if not places:
             return False
         first = sum(slot == 0 for _, slot in places)
@@ -226,27 +180,43 @@ class Engine:
         return True
 
     def _places(self, wanted: list[int]) -> list[tuple[int, int]]:
-        """Candidate and slot of each evaluation that is wanted."""
-        values, places = self.run.samples.values, []
-        used = (~np.isnan(values)).sum(axis=1).tolist()
+        """Candidate and slot of each evaluation that is wanted and not under way."""
+        run, places = self.run, []
+        if run.wave == 0:
+            used, early = [0] * len(run.X), len(run.means)
+        else:
+            used, early = (~np.isnan(run.samples.values)).sum(axis=1).tolist(), 0
         for i in wanted:
-            places.append((i, used[i]))
+            if i >= early or used[i] > 0:
+                places.append((i, used[i]))
             used[i] += 1
         return places
 
     def _issue(self, places: Iterable[tuple[int, int]], n: int) -> None:
+        ids = self._ids(n)
+        self.run.pending |= zip(ids, places)  # noqa: B905
+
+    def _ids(self, n: int) -> range:
+        """New ids, to be handed out."""
         run = self.run
         ids = range(run.next_id, run.next_id + n)
         run.next_id = ids.stop
-        run.pending = dict(zip(ids, places))  # noqa: B905
-        self.waiting = list(ids)
+        self.waiting += ids
+        return ids
 
     def trials(self, ids: list[int]) -> list[Trial]:
         run = self.run
         if run.confirming:
             x = self.recommend().x
             return [Trial(id, x.copy(), "confirmation") for id in ids]
-        if len(ids) == len(run.pending) and self._first_round():
+        if run.ahead is not None:
+            early = [id for id in ids if id in run.ahead.pending]
+            if early:
+                ids = [id for id in ids if id not in run.ahead.pending]
+                rows = run.box.outer(run.ahead.X[[run.ahead.pending[id] for id in early]])
+                ahead = [Trial(id, x, "candidate") for id, x in zip(early, rows, strict=True)]
+                return self.trials(ids) + ahead if ids else ahead
+        elif len(ids) == len(run.pending) and self._first_round():
             rows = run.box.outer(run.X)
             return [Trial(id, x, "candidate") for id, x in zip(ids, rows, strict=True)]
         places = [run.pending[id] for id in ids]
@@ -273,6 +243,31 @@ class Engine:
         run.pending = {}
         run.ledger.told += len(values)
         self.advance()
+
+    def settled(self) -> None:
+        """A value came: go on if it was the last one that is waited for."""
+        run = self.run
+        if not run.pending:
+            self.advance()
+        elif len(run.pending) <= run.setup.late and self._may_leave():
+            run.leave()
+            self._gen = self._generation()
+            self.advance()
+
+    def _may_leave(self) -> bool:
+        """Whether the generation can do without the candidates whose values are missing: they are
+        few, nothing else is known of them, and a whole generation will follow."""
+        run, k = self.run, len(self.run.X)
+        missing = [i for i, slot in run.pending.values() if slot == 0]
+        enough = k * self.parts.plan.cost(run.controls) + run.setup.late
+        return (
+            not run.confirming
+            and 2 * len(run.pending) < k
+            and len(missing) == len(run.pending)
+            and bool(np.isnan(run.samples.values[missing]).all())
+            and run.ledger.free >= enough
+            and not set(run.pending).intersection(self.waiting)
+        )
 
     def advance(self) -> None:
         """All trials of a wave are told: ask for more, or close the generation."""
@@ -303,9 +298,10 @@ class Engine:
         if smallest < math.inf:
             weights, run.selection = parts.selection.weigh(gen, run.selection)
             before = run.state
-            sampled = run.sampled if run.controls.centred else None
+            X = run.from_mean(run.X)
+            sampled = run.from_mean(run.sampled) if run.controls.centred else None
             after, info = self.strategy.update(
-                before, run.X, weights, run.controls.c_mean, gen.mean_weights, sampled
+                before, X, weights, run.controls.c_mean, gen.mean_weights, sampled
             )
             run.adaptation, run.controls, run.state = parts.adaptation.step(
                 run.adaptation, gen, before, after, info

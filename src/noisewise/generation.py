@@ -25,6 +25,10 @@ class Setup:
     dimension: int
     budget: int
     workers: int = 1
+    #: Candidates of the next generation that are handed out with each generation.
+    lookahead: int = 0
+    #: Missing values without which a generation may be closed.
+    late: int = 0
 
 
 @data

@@ -10,10 +10,11 @@ import numpy as np
 
 from noisewise import _data
 from noisewise._data import DataError
-from noisewise.engine import Engine, Run
+from noisewise.engine import Engine
 from noisewise.history import COLUMNS
 from noisewise.methods import Method
 from noisewise.result import ALL_FAILED, RUNNING, STOPPED
+from noisewise.run import Run
 
 #: More evaluations than this in one generation are taken for damage.
 _MOST = 10**8
@@ -29,6 +30,7 @@ def check(run: Run) -> None:
         ("distribution", _state(run)),
         ("controls", _controls(run)),
         ("generation", _generation(run)),
+        ("next generation", _ahead(run)),
         ("history", _history(run)),
         ("archive", _archive(run)),
     ):
@@ -59,10 +61,37 @@ def _ledger(run: Run) -> bool:
     counts = (ledger.reserve, ledger.base, ledger.reevaluation, ledger.confirmation)
     return (
         min(*counts, ledger.failures, ledger.remaining - ledger.reserve) >= 0
-        and ledger.failures <= ledger.told == ledger.charged - len(run.pending)
+        and ledger.failures <= ledger.told == ledger.charged - _untold(run)
         and 1 <= run.setup.budget <= ledger.budget
         and run.setup.workers >= 1
+        and 0 <= run.setup.lookahead <= _MOST
+        and 0 <= run.setup.late <= _MOST
         and (ledger.confirmation > 0) == run.confirming
+    )
+
+
+def _untold(run: Run) -> int:
+    return len(run.pending) + (len(run.ahead.pending) if run.ahead else 0)
+
+
+def _ahead(run: Run) -> bool:
+    ahead, n = run.ahead, run.setup.dimension
+    if (len(run.means) and run.means.shape[1:] != (n,)) or len(run.means) > len(run.X):
+        return False
+    if ahead is None:
+        return True
+    m = len(ahead.X)
+    return (
+        0 < m <= _MOST
+        and not run.confirming
+        and ahead.X.shape == ahead.sampled.shape == ahead.means.shape == (m, n)
+        and ahead.values.shape == ahead.errors.shape == (m,)
+        and bool(np.isfinite(ahead.X).all() and np.isfinite(ahead.means).all())
+        and len(set(ahead.pending.values())) == len(ahead.pending)
+        and all(0 <= i < m and np.isnan(ahead.values[i]) for i in ahead.pending.values())
+        and int(np.isnan(ahead.values).sum()) == len(ahead.pending)
+        and all(0 <= id < run.next_id and id not in run.pending for id in ahead.pending)
+        and run.ledger.free >= min(2, run.controls.population)
     )
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
 from noisewise import executors
 from noisewise._check import one_of, shown
-from noisewise._values import as_value
 from noisewise.checkpoint import Journal
-from noisewise.errors import BadValueError, CheckpointError, EvaluationError
-from noisewise.executors import Evaluator, Outcome
+from noisewise.drive import Drive
+from noisewise.errors import CheckpointError
+from noisewise.executors import Evaluator, Limits
 from noisewise.methods import Method
 from noisewise.optimizer import Optimizer
 from noisewise.report.progress import Progress
@@ -39,6 +38,10 @@ def minimize(
     checkpoint: str | os.PathLike[str] | None = None,
     extra: Mapping[str, Any] | None = None,
     progress: bool = False,
+    timeout: float | None = None,
+    retries: int = 2,
+    lookahead: int | None = None,
+    late: int = 0,
 ) -> Result:
     """Minimise a function that can only be measured with noise.
 
@@ -78,6 +81,18 @@ def minimize(
         Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
     progress
         Show a progress bar on stderr.
+    timeout
+        Seconds after which an evaluation is given up. It stays charged and counts as a failure,
+        whatever ``on_error`` says. Evaluations run in processes then, one for ``workers=1``.
+    retries
+        How often an evaluation whose worker died is tried again, at no charge.
+    lookahead
+        Candidates of the next generation that are handed out with each generation, so that no
+        worker waits for its last values. None: half the workers, if the method chooses its
+        population itself and that is at least twice the workers; else 0.
+    late
+        Close a generation while at most so many of its values are missing; they count in the
+        next one. Unlike all the rest, this makes the outcome depend on the order of results.
 
     Examples
     --------
@@ -91,8 +106,8 @@ def minimize(
     _check_callables(fun, callback)
     if not isinstance(args, (tuple, list)):
         raise ValueError(f"args must be a tuple of further arguments of fun, got {shown(args)}")
-    path = _path(checkpoint)
-    with executors.start(fun, tuple(args), vectorized, workers, executor) as evaluator:
+    path, limits = _path(checkpoint), Limits(timeout, retries)
+    with executors.start(fun, tuple(args), vectorized, workers, executor, limits) as evaluator:
         opt = Optimizer(
             x0,
             budget=budget,
@@ -102,6 +117,8 @@ def minimize(
             rng=rng,
             confirm=confirm,
             workers=evaluator.workers,
+            lookahead=lookahead,
+            late=late,
             extra=extra,
         )
         journal = None if path is None else Journal(path)
@@ -136,14 +153,10 @@ def _loop(
     progress: Progress,
 ) -> Result:
     generation = opt.generation
+    drive = Drive(opt, evaluator, journal, on_error)
     try:
         while not opt.done:
-            evaluator.submit(opt.ask())
-            for outcome in evaluator.collect():
-                value = _value(outcome, opt, on_error)
-                if journal is not None:
-                    journal.append(outcome.id, value)
-                opt.tell(outcome.id, value)
+            drive.step()
             if opt.generation > generation:
                 generation = opt.generation
                 progress.update()
@@ -152,7 +165,11 @@ def _loop(
                 if callback is not None and _wants_to_stop(callback, opt.result()):
                     opt.stop()
     except KeyboardInterrupt:
+        drive.rescue()
         return opt.interrupt()
+    except BaseException:
+        drive.rescue()
+        raise
     finally:
         progress.finish()
     # Only here: after an exception the state may be half an update, but the journal is whole.
@@ -167,25 +184,6 @@ def _wants_to_stop(callback: Callable[[Result], Any], intermediate_result: Resul
     except StopIteration:
         return True
     return False
-
-
-def _value(outcome: Outcome, opt: Optimizer, on_error: str) -> float:
-    """The outcome's value, +inf for a failure; raises where the user wants that."""
-    error = outcome.error
-    if error is None:
-        try:
-            return as_value(outcome.value)
-        except BadValueError as wrong:
-            error = wrong
-    if isinstance(error, BadValueError):
-        raise EvaluationError(str(error), opt.result()) from error
-    # A broken pool is no failure of the objective, and every further evaluation would meet it.
-    if on_error == "worst" and not isinstance(error, BrokenExecutor):
-        return float("inf")
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    raise EvaluationError(
-        f"evaluation {outcome.id} failed after {opt.spent} evaluations with {what}", opt.result()
-    ) from error
 
 
 def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from numbers import Real
 from typing import Any, overload
@@ -16,12 +17,13 @@ from noisewise._check import integer, shown
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
-from noisewise.engine import BARREN, Engine, Trial
+from noisewise.engine import BARREN, Engine
 from noisewise.errors import CheckpointError
 from noisewise.generation import Setup
 from noisewise.methods import Method
 from noisewise.recommend import Recommendation
 from noisewise.result import ALL_FAILED, BUDGET_SPENT, INTERRUPTED, RUNNING, STOPPED, Result
+from noisewise.run import Trial
 
 
 class Optimizer:
@@ -37,6 +39,15 @@ class Optimizer:
 
     Arguments are those of `noisewise.minimize`; ``workers`` is how many evaluations run at the
     same time, for methods that fill their generations accordingly.
+
+    lookahead
+        Candidates of the next generation that are handed out with each generation, so that
+        workers do not wait for its last values. They are sampled before the distribution has
+        learnt from that generation. None: half the workers where a default population is at
+        least twice their number, else 0. The order of values does not change the outcome.
+    late
+        A generation is closed while at most so many of its values are missing; they count in the
+        next one. The outcome then depends on the order in which values come.
     """
 
     def __init__(
@@ -50,6 +61,8 @@ class Optimizer:
         rng: Any = None,
         confirm: int = 0,
         workers: int = 1,
+        lookahead: int | None = None,
+        late: int = 0,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         budget = integer("budget", budget, least=1)
@@ -58,8 +71,14 @@ class Optimizer:
             raise ValueError(f"confirm must be smaller than the budget {budget}, got {confirm}")
         start = problem.start(x0, bounds, sigma0)
         setup = Setup(len(start.mean), budget - confirm, integer("workers", workers, least=1))
+        chosen = resolve(method)
+        setup = replace(
+            setup,
+            lookahead=_lookahead(chosen, setup, lookahead),
+            late=integer("late", late, least=0),
+        )
         ledger = Ledger(budget, reserve=confirm)
-        self._engine = Engine.begin(resolve(method), setup, ledger, start, problem.generators(rng))
+        self._engine = Engine.begin(chosen, setup, ledger, start, problem.generators(rng))
         self._extra = problem.plain(extra)
 
     def ask(self, n: int | None = None) -> list[Trial]:
@@ -115,7 +134,7 @@ class Optimizer:
         run = self._engine.run
         if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
             raise ValueError(f"id must be that of a trial, or a sequence of such, got {shown(id)}")
-        if id not in run.pending or run.status != RUNNING:
+        if run.status != RUNNING or not (id in run.pending or self._is_ahead(id)):
             raise ValueError(self._why_not(int(id)))
         number = as_value(value)
         if se is None:
@@ -126,13 +145,19 @@ class Optimizer:
 
     def _settle(self, id: int, number: float, se: float | None) -> None:
         engine, run = self._engine, self._engine.run
-        place = run.pending.pop(id)
         if engine.waiting and id in engine.waiting:  # told before it was asked for
             engine.waiting.remove(id)
-        run.samples.put(*place, number, se)
         run.ledger.settle(number == math.inf)
-        if not run.pending:
-            engine.advance()
+        if id in run.pending:
+            run.samples.put(*run.pending.pop(id), number, se)
+            engine.settled()
+        else:
+            assert run.ahead is not None
+            run.ahead.put(id, number, se)
+
+    def _is_ahead(self, id: Any) -> bool:
+        ahead = self._engine.run.ahead
+        return ahead is not None and id in ahead.pending
 
     def _why_not(self, id: int) -> str:
         if self.done:
@@ -290,13 +315,21 @@ class Optimizer:
                 integrity.rehearse(saved.method, saved.run)
             opt._engine, opt._extra = Engine(saved.method, saved.run), saved.extra
             for id, value, se in saved.tells:
-                if id not in saved.run.pending:
-                    opt.ask()
+                opt.ask()  # as whoever wrote them did before each
                 opt.tell(id, value, se)
         except Exception as error:  # a file may hold anything
             raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
-        opt._engine.waiting = list(saved.run.pending)
+        opt._engine.ask_again()
         return opt
+
+
+def _lookahead(method: Method, setup: Setup, asked: int | None) -> int:
+    """Candidates to hand out early. A population that the user chose is left as it is; one that
+    fills the workers only once cannot spare half of them."""
+    if asked is not None:
+        return integer("lookahead", asked, least=0)
+    enough = method.controls(setup).population >= 2 * setup.workers
+    return setup.workers // 2 if enough and method.population is None else 0
 
 
 def resolve(method: str | Method) -> Method:

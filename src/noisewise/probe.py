@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from noisewise import problem
+from noisewise import executors, problem
 from noisewise._check import integer
+from noisewise._types import FloatArray
 from noisewise._values import as_value
 from noisewise.core.covariance import Diagonal
 from noisewise.core.strategy import Strategy
+from noisewise.executors import EvaluationTimeout, Evaluator, Limits
 from noisewise.generation import Setup
 from noisewise.methods.base import default_population
 from noisewise.noise.misranking import footrule, kendall, top_mu
 from noisewise.noise.samples import ranks
+from noisewise.run import Trial
 
 #: Above this P noise decides the ranks; rankings without anything in common have 1/3.
 _NOISY, _VERY_NOISY = 0.12, 0.22
@@ -71,10 +74,17 @@ def probe(
     sigma0: float | None = None,
     n: int | None = None,
     rng: Any = None,
+    args: tuple[Any, ...] = (),
+    workers: int = 1,
+    executor: Any = None,
+    timeout: float | None = None,
+    retries: int = 2,
 ) -> ProbeReport:
     """Evaluate ``n`` points from the initial search distribution twice each and compare ranks.
 
-    Costs 2n evaluations; n is the default population size if not given.
+    Costs 2n evaluations; n is the default population size if not given. An evaluation that fails
+    (nan, +inf or ``timeout`` exceeded) ranks last; an exception is raised as it is. ``args``,
+    ``workers``, ``executor``, ``timeout`` and ``retries`` are those of `noisewise.minimize`.
 
     >>> import numpy as np, noisewise as nw
     >>> nw.probe(lambda x: x @ x, np.ones(5), sigma0=1.0, rng=0).P
@@ -87,6 +97,22 @@ def probe(
     search, _ = problem.generators(rng)
     state = strategy.start(start.mean, start.sigma)
     X = start.box.outer(start.box.repaired(strategy.sample(state, k, search)))
-    a, b = (np.array([as_value(fun(x.copy())) for x in X]) for _ in range(2))
+    limits = Limits(timeout, retries)
+    with executors.start(fun, tuple(args), False, workers, executor, limits) as evaluator:
+        a, b = _values(evaluator, np.vstack((X, X))).reshape(2, k)
     r_a, r_b = ranks(a), ranks(b)
     return ProbeReport(footrule(r_a, r_b), kendall(r_a, r_b), top_mu(r_a, r_b, k // 2), 2 * k)
+
+
+def _values(evaluator: Evaluator, X: FloatArray) -> FloatArray:
+    """The value of each row, +inf where it failed."""
+    values = np.full(len(X), np.inf)
+    evaluator.submit([Trial(i, x.copy(), "candidate") for i, x in enumerate(X)])
+    for _ in X:
+        outcome = evaluator.first()
+        evaluator.finished.popleft()
+        if outcome.error is None:
+            values[outcome.id] = as_value(outcome.value)
+        elif not isinstance(outcome.error, EvaluationTimeout):
+            raise outcome.error
+    return values

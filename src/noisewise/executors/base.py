@@ -10,9 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._check import real_array, shown
-from noisewise.engine import Trial
+from noisewise._check import integer, positive_real, real_array, shown
 from noisewise.errors import BadValueError
+from noisewise.run import Trial
+
+
+class WorkerDied(RuntimeError):
+    """A worker ended during an evaluation, more often than it may be tried again."""
+
+
+class EvaluationTimeout(TimeoutError):
+    """An evaluation took longer than it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +37,38 @@ class Outcome:
     error: BaseException | None = None
 
 
+@dataclass(frozen=True)
+class Limits:
+    """``timeout``: seconds that an evaluation may take, None: any time. ``retries``: how often a
+    trial is tried again whose worker died."""
+
+    timeout: float | None = None
+    retries: int = 2
+
+    def __post_init__(self) -> None:
+        integer("retries", self.retries, least=0)
+        if self.timeout is not None:
+            positive_real("timeout", self.timeout)
+
+    def but(self, timeout: float | None, retries: int | None) -> Limits:
+        """These limits, where nothing else is said."""
+        return Limits(
+            self.timeout if timeout is None else timeout,
+            self.retries if retries is None else retries,
+        )
+
+    def too_long(self, trial: Trial) -> Outcome:
+        """What comes of a trial that is given up."""
+        said = f"trial {trial.id} took longer than {self.timeout:g} s"
+        return Outcome(trial.id, error=EvaluationTimeout(said))
+
+
 class Spec(ABC):
     """Says where evaluations shall run."""
 
     @abstractmethod
-    def start(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> Evaluator:
-        """An evaluator bound to this objective."""
+    def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Evaluator:
+        """An evaluator bound to this objective; ``limits`` hold where the spec has none."""
 
 
 class Evaluator(ABC):
@@ -43,13 +77,23 @@ class Evaluator(ABC):
     #: How many evaluations run at the same time.
     workers: int = 1
 
+    def __init__(self) -> None:
+        #: What came back; an outcome stays here until the caller has made sure of it.
+        self.finished: deque[Outcome] = deque()
+
     @abstractmethod
     def submit(self, trials: list[Trial]) -> None:
         """Take on more trials."""
 
     @abstractmethod
-    def collect(self) -> list[Outcome]:
-        """Wait until at least one trial is finished and return all that are."""
+    def receive(self, block: bool) -> None:
+        """Move outcomes to ``finished``: all that are there, after waiting for one if ``block``."""
+
+    def first(self) -> Outcome:
+        """The first outcome of ``finished``, after waiting for it if need be."""
+        while not self.finished:
+            self.receive(block=True)
+        return self.finished[0]
 
     def close(self) -> None:  # noqa: B027 - nothing to let go of is a fine default
         """Let go of everything, running evaluations included."""
@@ -65,32 +109,40 @@ class Serial(Evaluator):
     """One after the other, in this process."""
 
     def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        super().__init__()
         self._fun, self._args = fun, args
         self._queue: deque[Trial] = deque()
 
     def submit(self, trials: list[Trial]) -> None:
         self._queue.extend(trials)
 
-    def collect(self) -> list[Outcome]:
-        trial = self._queue.popleft()
-        try:
-            return [Outcome(trial.id, self._fun(trial.x, *self._args))]
-        except Exception as error:
-            return [Outcome(trial.id, error=error)]
+    def receive(self, block: bool) -> None:
+        if block:
+            trial = self._queue.popleft()
+            try:
+                outcome = Outcome(trial.id, self._fun(trial.x, *self._args))
+            except Exception as error:
+                outcome = Outcome(trial.id, error=error)
+            self.finished.append(outcome)
 
 
 class Vectorized(Evaluator):
     """All trials in one call of the objective."""
 
     def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        super().__init__()
         self._fun, self._args = fun, args
         self._queue: list[Trial] = []
 
     def submit(self, trials: list[Trial]) -> None:
         self._queue.extend(trials)
 
-    def collect(self) -> list[Outcome]:
-        trials, self._queue = self._queue, []
+    def receive(self, block: bool) -> None:
+        if block:
+            trials, self._queue = self._queue, []
+            self.finished.extend(self._evaluated(trials))
+
+    def _evaluated(self, trials: list[Trial]) -> list[Outcome]:
         try:
             answer = self._fun(np.array([t.x for t in trials]), *self._args)
         except Exception as error:

@@ -1,60 +1,178 @@
-"""Any executor that speaks ``concurrent.futures``."""
+"""Anything that answers with futures: ``concurrent.futures``, Dask, Ray."""
 
 from __future__ import annotations
 
 import os
+import time
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
+from concurrent.futures import BrokenExecutor, CancelledError, Executor
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any
 
-from noisewise.engine import Trial
-from noisewise.executors.base import Evaluator, Outcome
+from noisewise.executors.base import Evaluator, Limits, Outcome, WorkerDied
+from noisewise.run import Trial
+
+#: Timeouts that workers which hang get to come back before the run is given up.
+_GRACE = 10.0
+
+
+class Source(ABC):
+    """Where futures come from. A future has ``add_done_callback`` and ``cancel``."""
+
+    #: How many evaluations run at the same time.
+    workers: int
+
+    @abstractmethod
+    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
+        """The future of ``fun(x, *args)``."""
+
+    @abstractmethod
+    def result(self, future: Any) -> Any:
+        """The value of a future that is done; raises what the evaluation raised, or
+        `WorkerDied` if it was lost with its worker."""
+
+    def free(self, future: Any) -> bool:
+        """Make the worker of a future that is given up do something else; whether that worked."""
+        return bool(future.cancel())
+
+    def close(self) -> None:  # noqa: B027 - nothing to let go of is a fine default
+        """Let go of what belongs to the library."""
+
+
+class ExecutorSource(Source):
+    """The user's executor, which stays the user's to shut down."""
+
+    def __init__(self, executor: Executor, workers: int) -> None:
+        known = getattr(executor, "_max_workers", None)
+        self._executor = executor
+        self.workers = workers if workers > 1 else int(known or os.cpu_count() or 1)
+
+    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
+        return self._executor.submit(fun, x, *args)
+
+    def result(self, future: Any) -> Any:
+        return future.result()
+
+
+@dataclass(frozen=True)
+class _Flight:
+    future: Any
+    trial: Trial
+    deadline: float
 
 
 class Futures(Evaluator):
-    """Hands trials to the user's executor, which stays the user's to shut down."""
+    """Hands trials to a source and waits for the futures.
+
+    Without a timeout all trials are handed over at once. With one, only as many as there are
+    workers: an evaluation's time runs from there. An evaluation that is given up may go on and
+    keep its worker busy; when that is so for all of them, they get ten times as long to come back.
+    """
 
     def __init__(
-        self, fun: Callable[..., Any], args: tuple[Any, ...], executor: Executor, workers: int
+        self, fun: Callable[..., Any], args: tuple[Any, ...], source: Source, limits: Limits
     ) -> None:
-        self._fun, self._args, self._executor = fun, args, executor
-        known = getattr(executor, "_max_workers", None)
-        self.workers = workers if workers > 1 else int(known or os.cpu_count() or 1)
-        self._running: dict[Future[Any], int] = {}
+        super().__init__()
+        self.workers = source.workers
+        self._fun, self._args, self._source, self._limits = fun, args, source, limits
+        self._queue: deque[Trial] = deque()
+        self._flights: dict[int, _Flight] = {}
+        self._stuck: dict[int, Any] = {}
+        self._jammed = float("inf")  # until when a worker must be free again
+        self._tickets = 0
+        self._landed: SimpleQueue[int] = SimpleQueue()
+        self._attempts: dict[int, int] = {}
 
     def submit(self, trials: list[Trial]) -> None:
-        for trial in trials:
-            self._running[self._future(trial)] = trial.id
+        self._queue.extend(trials)
+        self._feed()
 
-    def _future(self, trial: Trial) -> Future[Any]:
-        try:
-            return self._executor.submit(self._fun, trial.x, *self._args)
-        except Exception as error:
-            refused: Future[Any] = Future()
-            said = f"the executor takes no evaluations: {type(error).__name__}: {error}"
-            refused.set_exception(BrokenExecutor(said))
-            return refused
-
-    def collect(self) -> list[Outcome]:
-        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-        return [self._outcome(future) for future in done]
-
-    def _outcome(self, future: Future[Any]) -> Outcome:
-        id = self._running.pop(future)
-        try:
-            error = future.exception()
-        except CancelledError as cancelled:
-            return Outcome(id, error=cancelled)
-        return Outcome(id, error=error) if error is not None else Outcome(id, future.result())
+    def receive(self, block: bool) -> None:
+        if block:
+            self._wait()
+        while not self._landed.empty():
+            self._land(self._landed.get())
+        for ticket in list(self._flights):
+            if time.monotonic() >= self._flights[ticket].deadline:
+                self._give_up(ticket)
+        if block:  # else the run is over
+            self._feed()
 
     def close(self) -> None:
-        for future in self._running:
+        for future in [*self._stuck.values(), *(f.future for f in self._flights.values())]:
             future.cancel()
-        self._running.clear()
+        self._flights.clear()
+        self._stuck.clear()
+        self._queue.clear()
+        self._source.close()
+
+    def _wait(self) -> None:
+        """Until something landed or is due."""
+        due = min([self._jammed, *(flight.deadline for flight in self._flights.values())])
+        patience = None if due == float("inf") else max(0.0, due - time.monotonic())
+        try:
+            ticket = self._landed.get(timeout=patience)
+        except Empty:
+            return
+        self._landed.put(ticket)
+
+    def _feed(self) -> None:
+        timeout = self._limits.timeout
+        if timeout is not None:
+            self._look_for_jam(timeout)
+        while self._queue:
+            if timeout is not None and len(self._flights) + len(self._stuck) >= self.workers:
+                return
+            trial = self._queue.popleft()
+            try:
+                future = self._source.submit(self._fun, trial.x, self._args)
+            except Exception as error:
+                self._queue.appendleft(trial)
+                self._refuse(f"the executor takes no evaluations: {type(error).__name__}: {error}")
+                return
+            self._tickets = ticket = self._tickets + 1
+            deadline = float("inf") if timeout is None else time.monotonic() + timeout
+            self._flights[ticket] = _Flight(future, trial, deadline)
+            future.add_done_callback(lambda _, ticket=ticket: self._landed.put(ticket))
+
+    def _look_for_jam(self, timeout: float) -> None:
+        if len(self._stuck) < self.workers:
+            self._jammed = float("inf")
+        elif self._jammed == float("inf"):
+            self._jammed = time.monotonic() + _GRACE * timeout
+        elif time.monotonic() >= self._jammed:
+            self._refuse(f"all {self.workers} workers hang in evaluations that were given up")
+
+    def _refuse(self, said: str) -> None:
+        """Nothing that waits can ever be evaluated."""
+        broken = BrokenExecutor(said)
+        self.finished.extend(Outcome(trial.id, error=broken) for trial in self._queue)
+        self._queue.clear()
+
+    def _land(self, ticket: int) -> None:
+        self._stuck.pop(ticket, None)
+        flight = self._flights.pop(ticket, None)
+        if flight is None:  # given up
+            return
+        trial = flight.trial
+        try:
+            outcome = Outcome(trial.id, self._source.result(flight.future))
+        except WorkerDied as death:
+            attempts = self._attempts[trial.id] = self._attempts.get(trial.id, 0) + 1
+            if attempts <= self._limits.retries:
+                self._queue.appendleft(trial)
+                return
+            outcome = Outcome(trial.id, error=death)
+        except (Exception, CancelledError) as error:
+            outcome = Outcome(trial.id, error=error)
+        self._attempts.pop(trial.id, None)
+        self.finished.append(outcome)
+
+    def _give_up(self, ticket: int) -> None:
+        flight = self._flights.pop(ticket)
+        if not self._source.free(flight.future):
+            self._stuck[ticket] = flight.future
+        self.finished.append(self._limits.too_long(flight.trial))

@@ -19,20 +19,12 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from noisewise._check import integer, positive_real
-from noisewise.engine import Trial
+from noisewise._check import integer
 from noisewise.errors import BadValueError
-from noisewise.executors.base import Evaluator, Outcome, Spec
+from noisewise.executors.base import Evaluator, Limits, Outcome, Spec, WorkerDied
+from noisewise.run import Trial
 
 _WRONG = "the objective must return one real number"
-
-
-class WorkerDied(RuntimeError):
-    """A worker process ended during an evaluation, more often than it may be retried."""
-
-
-class EvaluationTimeout(TimeoutError):
-    """An evaluation took longer than it may."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +33,23 @@ class ProcessSpec(Spec):
 
     workers: int
     timeout: float | None = None
-    retries: int = 2
+    retries: int | None = None
 
     def __post_init__(self) -> None:
         integer("workers", self.workers, least=1)
-        integer("retries", self.retries, least=0)
-        if self.timeout is not None:
-            positive_real("timeout", self.timeout)
+        Limits().but(self.timeout, self.retries)
 
-    def start(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> Processes:
-        return Processes(fun, args, self.workers, self.timeout, self.retries)
+    def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Processes:
+        return Processes(fun, args, self.workers, limits.but(self.timeout, self.retries))
 
 
-def processes(workers: int, *, timeout: float | None = None, retries: int = 2) -> ProcessSpec:
+def processes(
+    workers: int, *, timeout: float | None = None, retries: int | None = None
+) -> ProcessSpec:
     """Worker processes on this machine, for ``executor=``.
 
     ``timeout`` is in seconds per evaluation; a trial whose worker dies is tried again at most
-    ``retries`` times.
+    ``retries`` times. None: as `noisewise.minimize` is told.
 
     >>> import noisewise as nw
     >>> two = nw.executors.processes(2, timeout=60.0)
@@ -83,11 +75,11 @@ class Processes(Evaluator):
         fun: Callable[..., Any],
         args: tuple[Any, ...],
         workers: int,
-        timeout: float | None = None,
-        retries: int = 2,
+        limits: Limits,
     ) -> None:
+        super().__init__()
         self.workers = workers
-        self._fun, self._args, self._timeout, self._retries = fun, args, timeout, retries
+        self._fun, self._args, self._limits = fun, args, limits
         # Forked workers inherit the objective: lambdas and closures work.
         self._context: Any = mp.get_context("fork" if sys.platform == "linux" else None)
         if self._context.get_start_method() != "fork":
@@ -100,20 +92,18 @@ class Processes(Evaluator):
         self._queue.extend(trials)
         self._feed()
 
-    def collect(self) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        while not outcomes:
-            busy = [w for w in self._pool if w.trial is not None]
-            nearest = min(w.deadline for w in busy)
-            patience = None if nearest == float("inf") else max(0.0, nearest - time.monotonic())
-            ready = set(wait([w.pipe for w in busy], patience))
-            for worker in busy:
-                if worker.pipe in ready:
-                    outcomes.extend(self._receive(worker))
-                elif time.monotonic() >= worker.deadline:
-                    outcomes.append(self._give_up(worker))
+    def receive(self, block: bool) -> None:
+        busy = [w for w in self._pool if w.trial is not None]
+        nearest = min((w.deadline for w in busy), default=0.0)
+        patience = None if nearest == float("inf") else max(0.0, nearest - time.monotonic())
+        ready = set(wait([w.pipe for w in busy], patience if block else 0.0))
+        for worker in busy:
+            if worker.pipe in ready:
+                self._receive(worker)
+            elif time.monotonic() >= worker.deadline:
+                self._give_up(worker)
+        if block:  # else the run is over
             self._feed()
-        return outcomes
 
     def close(self) -> None:
         for worker in self._pool:
@@ -134,39 +124,39 @@ class Processes(Evaluator):
                     self._dismiss(used)
                     continue  # one that died at birth is found out when collecting
             worker.trial = self._queue.popleft()
-            if self._timeout is not None:
-                worker.deadline = time.monotonic() + self._timeout
+            if self._limits.timeout is not None:
+                worker.deadline = time.monotonic() + self._limits.timeout
 
-    def _receive(self, worker: _Worker) -> list[Outcome]:
+    def _receive(self, worker: _Worker) -> None:
         trial = worker.trial
         assert trial is not None
         try:
             value, error = worker.pipe.recv()
         except (EOFError, OSError):
-            return self._lost(worker, trial)
+            self._lost(worker, trial)
+            return
         except Exception as why:  # whatever building the value here raises
             said = f"{_WRONG}, got what cannot be received: {type(why).__name__}: {why}"
             value, error = None, BadValueError(said)
+        self.finished.append(Outcome(trial.id, value, error))
         worker.trial, worker.deadline = None, float("inf")
         self._attempts.pop(trial.id, None)
-        return [Outcome(trial.id, value, error)]
 
-    def _lost(self, worker: _Worker, trial: Trial) -> list[Outcome]:
+    def _lost(self, worker: _Worker, trial: Trial) -> None:
         """The worker died with this trial: try again, or report it."""
         self._dismiss(worker)
         attempts = self._attempts[trial.id] = self._attempts.get(trial.id, 0) + 1
-        if attempts <= self._retries:
+        if attempts <= self._limits.retries:
             self._queue.appendleft(trial)
-            return []
+            return
         error = WorkerDied(f"the worker process died {attempts} times on trial {trial.id}")
-        return [Outcome(trial.id, error=error)]
+        self.finished.append(Outcome(trial.id, error=error))
 
-    def _give_up(self, worker: _Worker) -> Outcome:
+    def _give_up(self, worker: _Worker) -> None:
         trial = worker.trial
         assert trial is not None
         self._dismiss(worker)
-        error = EvaluationTimeout(f"trial {trial.id} took longer than {self._timeout:g} s")
-        return Outcome(trial.id, error=error)
+        self.finished.append(self._limits.too_long(trial))
 
     def _hire(self) -> _Worker:
         ours, theirs = self._context.Pipe()

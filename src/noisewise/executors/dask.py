@@ -1,0 +1,108 @@
+"""Workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from noisewise._check import integer, shown
+from noisewise.executors.base import Evaluator, Limits, Spec, WorkerDied
+from noisewise.executors.futures import Futures, Source
+
+#: Seconds in which a scheduler must answer.
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True)
+class DaskSpec(Spec):
+    """See `dask`."""
+
+    client: Any
+    workers: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            integer("workers", self.workers, least=1)
+        Limits().but(self.timeout, self.retries)
+
+    def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Evaluator:
+        source = DaskSource(self.client, self.workers)
+        return Futures(fun, args, source, limits.but(self.timeout, self.retries))
+
+
+def dask(
+    client: Any,
+    *,
+    workers: int | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+) -> DaskSpec:
+    """The workers of a Dask cluster, for ``executor=``.
+
+    ``client`` is a ``dask.distributed.Client`` or the address of a scheduler. ``workers`` is how
+    many evaluations run at the same time: all threads of all workers by default. A trial whose
+    worker dies is tried again by Dask itself (``distributed.scheduler.allowed-failures`` times)
+    and then ``retries`` times. An evaluation that exceeds ``timeout`` keeps its worker until it
+    ends: Dask cannot interrupt it.
+    """
+    return DaskSpec(client, workers, timeout, retries)
+
+
+class DaskSource(Source):
+    """A client of ours (given an address) or of the user's."""
+
+    def __init__(self, client: Any, workers: int | None) -> None:
+        try:
+            import distributed
+        except ImportError:
+            raise ImportError("executors.dask needs Dask: pip install 'noisewise[dask]'") from None
+        self._killed = distributed.KilledWorker
+        self._own = isinstance(client, str)
+        if self._own:
+            try:
+                client = distributed.Client(client, timeout=_PATIENCE, set_as_default=False)
+            except (OSError, ValueError) as error:
+                said = str(error).splitlines()[0] if str(error) else type(error).__name__
+                raise ValueError(
+                    f"client must be the address of a Dask scheduler: {said}"
+                ) from None
+        if not isinstance(client, distributed.Client):
+            raise ValueError(
+                f"client must be a dask.distributed.Client or an address, got {shown(client)}"
+            )
+        if client.asynchronous:
+            raise ValueError("client must not be asynchronous, got one made with asynchronous=True")
+        self._client = client
+        self.workers = workers or sum(client.nthreads().values())
+        if self.workers == 0:
+            self.close()
+            raise ValueError(
+                "client must have workers, got a Dask cluster without any: wait for them "
+                "(client.wait_for_workers), or say how many there will be (workers=n)"
+            )
+
+    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
+        return self._client.submit(fun, x, *args, pure=False)
+
+    def result(self, future: Any) -> Any:
+        try:
+            return future.result()
+        except self._killed as error:
+            raise WorkerDied(f"Dask gave up a task: {error}") from error
+        except Exception as error:
+            # A value that was lost with its worker after it was announced: distributed then waits
+            # for it on an event of another loop.
+            if "bound to a different event loop" in str(error):
+                raise WorkerDied("a value was lost with its Dask worker") from error
+            raise
+
+    def free(self, future: Any) -> bool:
+        # Cancelled, it would go on all the same, and Dask would send the next task behind it.
+        return False
+
+    def close(self) -> None:
+        if self._own:
+            self._client.close()

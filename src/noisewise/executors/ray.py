@@ -1,0 +1,100 @@
+"""Workers of a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from noisewise._check import integer
+from noisewise.executors.base import Evaluator, Limits, Spec, WorkerDied
+from noisewise.executors.futures import Futures, Source
+
+
+@dataclass(frozen=True)
+class RaySpec(Spec):
+    """See `ray`."""
+
+    workers: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            integer("workers", self.workers, least=1)
+        Limits().but(self.timeout, self.retries)
+
+    def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Evaluator:
+        source = RaySource(fun, self.workers, dict(self.options))
+        return Futures(fun, args, source, limits.but(self.timeout, self.retries))
+
+
+def ray(
+    *,
+    workers: int | None = None,
+    timeout: float | None = None,
+    retries: int | None = None,
+    **options: Any,
+) -> RaySpec:
+    """The workers of a Ray cluster, for ``executor=``.
+
+    Uses the cluster that ``ray.init`` connected to, or starts Ray on this machine and shuts it
+    down after the run. ``workers`` is how many evaluations run at the same time: what the
+    cluster's CPUs allow by default. ``options`` are those of a Ray task, such as ``num_cpus=2``
+    or ``num_gpus=1``. A worker that exceeds ``timeout`` is killed.
+    """
+    return RaySpec(workers, timeout, retries, options)
+
+
+class RaySource(Source):
+    """Tasks on the cluster of this process."""
+
+    def __init__(
+        self, fun: Callable[..., Any], workers: int | None, options: dict[str, Any]
+    ) -> None:
+        try:
+            import ray as engine
+        except ImportError:
+            raise ImportError("executors.ray needs Ray: pip install 'noisewise[ray]'") from None
+        self._ray = engine
+        self._own = not engine.is_initialized()
+        if self._own:
+            engine.init(include_dashboard=False, log_to_driver=False)
+        # Ray would repeat a task on its own, without telling; retries are counted here.
+        self._task = engine.remote(max_retries=0, **{"num_cpus": 1, **options})(fun)
+        cpus = engine.cluster_resources().get("CPU", 1.0)
+        self.workers = workers or max(1, int(cpus / max(options.get("num_cpus", 1), 1e-9)))
+        self._refs: dict[Any, Any] = {}
+
+    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
+        ref = self._task.remote(x, *args)
+        future = ref.future()
+        self._refs[future] = ref
+        return future
+
+    def result(self, future: Any) -> Any:
+        errors = self._ray.exceptions
+        self._refs.pop(future, None)
+        try:
+            return future.result()
+        except errors.RayTaskError as error:
+            raise (error.cause or error) from None
+        except errors.TaskCancelledError:
+            raise
+        except errors.RayError as error:
+            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise WorkerDied(f"a Ray worker was lost: {said}") from error
+
+    def free(self, future: Any) -> bool:
+        ref = self._refs.pop(future, None)
+        if ref is not None:
+            self._ray.cancel(ref, force=True)
+        return ref is not None
+
+    def close(self) -> None:
+        for ref in self._refs.values():
+            self._ray.cancel(ref, force=True)
+        self._refs.clear()
+        if self._own:
+            self._ray.shutdown()
