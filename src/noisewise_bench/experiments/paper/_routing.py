@@ -37,6 +37,12 @@ TRAIN = 5
 METRICS = ("best-evaluated", "recommended")
 
 
+def title(side: str, budget: str, metric: str) -> str:
+    """A heading short enough for a panel."""
+    point = {"best-evaluated": "evaluated", "recommended": "returned"}[metric]
+    return f"{side}: {budget} {point}"
+
+
 @dataclass(frozen=True)
 class Cases:
     """Problems on which both methods were run and did not tie."""

@@ -18,6 +18,7 @@ from noisewise_bench.experiments.paper._routing import (
     cases,
     grids,
     rank_probe,
+    title,
 )
 from noisewise_bench.figures import Panel
 from noisewise_bench.tables import Column, Table, fixed
@@ -33,10 +34,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
         for side, budget in SETTINGS
         for metric in METRICS
     }
-    panels = [
-        _panel(f"{side}, {budget}, {metric}", each)
-        for (side, budget, metric), each in found.items()
-    ]
+    panels = [_panel(title(*key), each) for key, each in found.items()]
     return Output([_accuracies(found), _curves(found)], [Plot(panels, 2, 4.6)])
 
 

@@ -17,6 +17,7 @@ from noisewise_bench.experiments.paper._routing import (
     decision_regret,
     grids,
     rank_probe,
+    title,
     variance_probe,
 )
 from noisewise_bench.figures import Panel
@@ -82,8 +83,6 @@ def _table(found: dict[tuple[str, str, str], Cases]) -> Table:
 
 
 def _panel(key: tuple[str, str, str], each: Cases) -> Panel:
-    side, budget, metric = key
-
     def draw(ax: Any) -> None:
         ranks, spread, lost = sweep(each)
         ax.axvspan(*PLATEAU, color="0.93")
@@ -96,7 +95,7 @@ def _panel(key: tuple[str, str, str], each: Cases) -> Panel:
         "Accuracy of routing and regret lost against the threshold; grey: the plateau the paper "
         "names."
     )
-    return Panel(f"{side}, {budget}, {metric}", caption, 2.6, draw)
+    return Panel(title(*key), caption, 2.6, draw)
 
 
 ARTIFACT = Artifact(
