@@ -12,7 +12,6 @@ from griffe import Extension, Object
 
 _TERM = re.compile(r"^(?P<term>\w[^\n]*)\n(?P<text>(?:    [^\n]*(?:\n|\Z))+)", re.MULTILINE)
 _EXAMPLE = re.compile(r"^(?:>>> [^\n]*\n?)(?:[^\n]+(?:\n|\Z))*", re.MULTILINE)
-_ROLE = re.compile(r"(?<!`)`(?P<name>noisewise\.[\w.]+)`(?!`)")
 
 
 class Docstrings(Extension):
@@ -28,7 +27,7 @@ def markdown(text: str) -> str:
     if "\n---" not in text:  # numpy's sections have a form of their own
         text = _TERM.sub(_definition, text)
         text = _EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text)
-    return _ROLE.sub(r"[`\g<name>`][\g<name>]", text)
+    return text
 
 
 def _definition(found: re.Match[str]) -> str:

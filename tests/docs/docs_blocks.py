@@ -127,4 +127,5 @@ def _shell(block: Block) -> str:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, "")  # files that a page creates can be imported
     execute(Path(sys.argv[1]))
