@@ -56,6 +56,15 @@ def test_the_bound_on_elite_disagreement_is_attained(j: int) -> None:
     assert top_mu(a, b, 7) == pytest.approx(np.sqrt(2 * footrule(a, b)))
 
 
+def test_the_bound_on_elite_disagreement_holds_for_any_elite() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        k = int(rng.integers(2, 20))
+        a, b = rng.permutation(k), rng.permutation(k)
+        mu = int(rng.integers(1, k))
+        assert top_mu(a, b, mu) <= np.sqrt(2 * footrule(a, b)) + 1e-12
+
+
 def test_a_trace_is_the_campaigns_own_run() -> None:
     problem = "bbob-noisy/f110/i1/d5"
     found = diagnostics.trace(problem)
