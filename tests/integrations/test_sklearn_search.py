@@ -157,7 +157,7 @@ def test_failed_fits_rank_last_and_are_said() -> None:
     assert found.best_params_["a"] < 0.9
     failed = np.isnan(found.cv_results_["mean_test_score"])
     assert found.result_.n_failures == found.cv_results_["n_fits"][failed].sum() > 0
-    with pytest.raises(ValueError, match="all 60 fits failed, the first with RuntimeError: too"):
+    with pytest.raises(ValueError, match=r"all \d+ fits failed, the first with RuntimeError"):
         search(Bowl(), {"a": "1..2"}, budget=60).fit(X, Y)
     with pytest.raises(RuntimeError, match="too large"):
         search(Bowl(), {"a": "1..2"}, error_score="raise").fit(X, Y)
@@ -199,7 +199,7 @@ def test_wrong_arguments(options: dict[str, Any], said: str) -> None:
 
 
 def test_unknown_parameters_are_said_at_once() -> None:
-    with pytest.raises(ValueError, match="^Invalid parameter 'depth'"):
+    with pytest.raises(ValueError, match=r"^Invalid parameter 'depth'"):
         search(DecisionTreeClassifier(), {"depth": "1..5:int"}).fit(X, Y)
 
 
