@@ -87,18 +87,16 @@ def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any)
                 holders[mark["id"]] = (attempt, trial)
     named = _records.named(SPACE)
     opt = nw.Optimizer(budget=budget, bounds=named.bounds, rng=seed, **options)
-    used = 0
-    while not opt.done:
-        asked = opt.ask()
-        if not asked:
-            break
-        for trial in asked:
-            _, found = holders.pop(trial.id, (0, None))
-            if found is None or not found.state.is_finished():
-                continue
-            assert found.params == named.decode(trial.x)
-            complete = found.state == TrialState.COMPLETE
-            opt.tell(trial.id, found.value if complete else float("nan"))
-            used += 1
+    used, waiting = 0, opt.ask()
+    while waiting:
+        trial = waiting.pop(0)
+        _, found = holders.pop(trial.id, (0, None))
+        if found is None or not found.state.is_finished():
+            continue
+        assert found.params == named.decode(trial.x)
+        complete = found.state == TrialState.COMPLETE
+        opt.tell(trial.id, found.value if complete else float("nan"))
+        used += 1
+        waiting += opt.ask()
     assert not holders, "trials claimed evaluations that the run never asked for"
     return used

@@ -90,19 +90,23 @@ class Replay:
         offer = self.open.pop(id)
         local = id - self._offset
         if row is not None and offer.kind == "candidate":
-            run = self._opt.data[1]
-            i, _ = run.pending[local]
-            run.sampled[i] = row
-            run.X[i] = run.box.repaired(row[None])[0]
+            sampled, X, i = self._place(local)
+            sampled[i] = row
+            X[i] = self._opt.data[1].box.repaired(row[None])[0]
         self._opt.tell(local, value)
-        if not self.open:
-            self._ask()
+        self._ask()
+
+    def _place(self, local: int) -> tuple[FloatArray, FloatArray, int]:
+        """The candidates among which a trial's is, before and after repair, and its index."""
+        run = self._opt.data[1]
+        if local in run.pending:
+            return run.sampled, run.X, run.pending[local][0]
+        return run.ahead.sampled, run.ahead.X, run.ahead.pending[local]
 
     def extend(self, budgets: tuple[int, ...]) -> None:
         """Go on with further stages."""
         self.settings = replace(self.settings, budgets=budgets)
-        if not self.open:
-            self._ask()
+        self._ask()
 
     def recommend(self) -> Recommendation:
         """The point to use, with an honest estimate of f there; that of the stage before until
@@ -112,6 +116,7 @@ class Replay:
         return self._opt.recommend()
 
     def _ask(self) -> None:
+        """Open all that can be evaluated now, as far as it is not open yet."""
         s = self.settings
         while self._opt.done and not self.gave_up:
             if s.budgets is not None and self._stage + 1 >= len(s.budgets):
@@ -121,9 +126,10 @@ class Replay:
             self._offset += self._opt.budget
             rng = np.random.SeedSequence([s.seed, self._stage])
             self._opt = self._optimizer(self._earlier.x, _LATER_SIGMA * s.sigma0, rng)
-        run = self._opt.data[1]
         for trial in self._opt.ask():
-            i, _ = run.pending[trial.id]
-            row = None if trial.kind == "confirmation" else run.sampled[i].copy()
+            row = None
+            if trial.kind != "confirmation":
+                sampled, _, i = self._place(trial.id)
+                row = sampled[i].copy()
             id = self._offset + trial.id
             self.open[id] = Offer(id, trial.x, trial.kind, row)
