@@ -11,7 +11,7 @@ from scipy import stats
 
 from noisewise._types import FloatArray
 from noisewise.noise import diagnostics
-from noisewise.noise.diagnostics import ks_critical
+from noisewise.noise.diagnostics import ks_critical, near_ties
 
 _SAMPLES = hnp.arrays(
     float,
@@ -64,3 +64,12 @@ def test_critical_distance_is_exceeded_once_in_a_hundred() -> None:
         ks(rng.normal(size=n), rng.normal(size=n)) > ks_critical(n, n) for _ in range(trials)
     )
     assert 0.003 < exceeded / trials < 0.015
+
+
+@given(a=_SAMPLES, noise=st.floats(0.01, 1e6))
+def test_near_ties_are_counted_pair_by_pair(a: FloatArray, noise: float) -> None:
+    """Over the pairs of a sample, one after the other."""
+    y = np.sort(a)
+    close = [y[j] < y[i] + noise for j in range(len(y)) for i in range(j)]
+    expected = float(np.mean(close)) if close else np.nan
+    assert near_ties(y, noise) == pytest.approx(expected, nan_ok=True)

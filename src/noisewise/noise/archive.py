@@ -8,6 +8,7 @@ import numpy as np
 
 from noisewise._data import data
 from noisewise._types import FloatArray
+from noisewise.noise.ring import places
 
 
 @data
@@ -27,13 +28,8 @@ class Archive:
     def insert(self, X: FloatArray, y: FloatArray) -> None:
         if len(self.y) == 0:
             self.X, self.y = np.zeros((self.capacity, X.shape[1])), np.zeros(self.capacity)
-        if len(y) > self.capacity:
-            X, y = X[-self.capacity :], y[-self.capacity :]
-        start = self.inserted % self.capacity
-        fits = min(len(y), self.capacity - start)
-        self.X[start : start + fits], self.y[start : start + fits] = X[:fits], y[:fits]
-        if fits < len(y):
-            self.X[: len(y) - fits], self.y[: len(y) - fits] = X[fits:], y[fits:]
+        for place, part in places(self.inserted, self.capacity, len(y)):
+            self.X[place], self.y[place] = X[part], y[part]
         self.inserted += len(y)
 
     def points(self) -> tuple[FloatArray, FloatArray]:

@@ -130,8 +130,8 @@ class Diagnostics:
         """Running mean in which the first generations count equally."""
         return new if math.isnan(old) else old + (new - old) / min(self.seen, _RECALL)
 
-    def compute(self, generation: int, pool: Pool, clip: float, gaps: FloatArray) -> None:
-        """Add a row; ``gaps`` are distances between pairs of candidates in typical residuals."""
+    def compute(self, generation: int, pool: Pool, clip: float, near: float) -> None:
+        """Add a row; ``near`` is this generation's share of `near_ties`, nan if unknown."""
         rows = pool.by_age()
         n, half = len(rows), len(rows) // 2
         order = rows[:, 0].argsort(kind="stable")
@@ -141,8 +141,7 @@ class Diagnostics:
         enough = half >= 8
         small = difference(by_size < half)
         critical = ks_critical(half, n - half)
-        if len(gaps):
-            near = float((gaps < 1.0).mean())
+        if not math.isnan(near):
             old = near if math.isnan(self.near_ties) else self.near_ties
             self.near_ties = old + (near - old) / min(self.table.n + 1, _RECALL)
         self.table.append(
@@ -189,6 +188,13 @@ def ks(z: FloatArray, apart: FloatArray) -> float:
     """Kolmogorov-Smirnov distance of two parts of the *sorted* sample ``z``, given their
     `difference`. Within equal values the difference does not count."""
     return float((apart[:-1] * (np.diff(z) > 0.0)).max())
+
+
+def near_ties(y: FloatArray, noise: float) -> float:
+    """Share of the pairs of *sorted* values that are less than ``noise`` apart."""
+    k = len(y)
+    closer = int(y.searchsorted(y + noise).sum()) - k * (k + 1) // 2
+    return 2.0 * closer / (k * (k - 1)) if k > 1 else math.nan
 
 
 def ks_critical(n: int, m: int) -> float:

@@ -21,6 +21,7 @@ from noisewise.noise import centres, scales
 from noisewise.noise.archive import Archive
 from noisewise.noise.diagnostics import Diagnostics
 from noisewise.noise.pool import Pool, residuals
+from noisewise.noise.ring import places
 
 #: Recent residuals from which the scale is fitted.
 _SCALE_WINDOW = 128
@@ -81,9 +82,8 @@ class NoiseModel:
             memory.archive.insert(gen.X[good], gen.samples.median()[good])
 
     def _fit_scale(self, memory: NoiseMemory, x: FloatArray, eps: FloatArray) -> None:
-        x, eps = x[-_SCALE_WINDOW:], eps[-_SCALE_WINDOW:]
-        at = (memory.seen + np.arange(len(x))) % _SCALE_WINDOW
-        memory.recent[0, at], memory.recent[1, at] = x, eps
+        for place, part in places(memory.seen, _SCALE_WINDOW, len(x)):
+            memory.recent[0, place], memory.recent[1, place] = x[part], eps[part]
         memory.seen += len(x)
         known = memory.recent[:, : memory.seen]
         memory.scale = scales.fit(self.scale, known[0], known[1])
@@ -124,6 +124,8 @@ class NoiseModel:
         return float(self._scale(gen, memory, y).mean() * np.abs(memory.pool.z).mean())
 
     def _scale(self, gen: Generation, memory: NoiseMemory, centre: FloatArray) -> FloatArray:
+        if self.scale == "spread":  # the same for all
+            return np.full(len(centre), max(memory.scale[1] * gen.spread, scales.LEAST))
         return scales.evaluate(self.scale, memory.scale, self._regressor(gen, centre))
 
     def _regressor(self, gen: Generation, centre: FloatArray) -> FloatArray:

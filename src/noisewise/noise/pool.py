@@ -16,6 +16,7 @@ import numpy as np
 
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
+from noisewise.noise.ring import places
 from noisewise.noise.samples import Samples
 
 
@@ -43,8 +44,9 @@ class Pool:
     def insert(self, z: FloatArray, centre: FloatArray, generation: int) -> None:
         if len(self.rows) == 0:
             self.rows = np.zeros((self.capacity, 3))
-        at = (self.inserted + np.arange(len(z))) % self.capacity
-        self.rows[at, 0], self.rows[at, 1], self.rows[at, 2] = z, np.abs(centre), generation
+        for place, part in places(self.inserted, self.capacity, len(z)):
+            rows = self.rows[place]
+            rows[:, 0], rows[:, 1], rows[:, 2] = z[part], np.abs(centre[part]), generation
         self.inserted += len(z)
 
     def by_age(self) -> FloatArray:

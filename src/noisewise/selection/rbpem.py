@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from noisewise._types import FloatArray
 from noisewise.generation import Generation, Selection, Setup
-from noisewise.noise.diagnostics import CHECKS
+from noisewise.noise.diagnostics import CHECKS, near_ties
 from noisewise.noise.misranking import displacement, expected_weights
 from noisewise.noise.model import NoiseMemory, NoiseModel
 from noisewise.selection.hard import normalised, rank_weights
@@ -52,21 +53,19 @@ class ResidualBootstrap(Selection):
         memory.bootstrapped += 1
         order = self.model.rankings(gen, memory, self.n_bootstrap)
         weights = expected_weights(order, gen.profile)
-        failed = np.fmin.reduce(gen.samples.values, axis=1) == np.inf
-        if failed.any():
+        if gen.samples.first.max() == np.inf:
+            failed = np.fmin.reduce(gen.samples.values, axis=1) == np.inf
             weights[failed & (weights > 0.0)] = 0.0
         elif gen.profile[-1] >= 0.0:
             return weights, memory
         return normalised(weights), memory  # negative weights cancel positive ones in the average
 
     def _diagnose(self, gen: Generation, memory: NoiseMemory) -> None:
-        y = gen.samples.median()
+        y = np.sort(gen.samples.median())
         y = y[np.isfinite(y)]
-        i, j = np.triu_indices(len(y), 1)
         noise = self.model.typical_residual(gen, memory, y)
-        with np.errstate(over="ignore"):  # infinitely far apart, then
-            gaps = np.abs(y[i] - y[j]) / noise if noise > 0.0 else np.empty(0)
-        memory.diagnostics.compute(gen.index, memory.pool, self.model.clip, gaps)
+        ties = near_ties(y, noise) if noise > 0.0 else math.nan
+        memory.diagnostics.compute(gen.index, memory.pool, self.model.clip, ties)
 
     def report(self, memory: NoiseMemory) -> tuple[dict[str, FloatArray], list[str]]:
         said = [CHECKS[name][2] for name in memory.diagnostics.firing() if memory.pool.size]
