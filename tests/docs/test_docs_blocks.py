@@ -117,11 +117,24 @@ def check(block: Block, words: list[str], monkeypatch: pytest.MonkeyPatch) -> No
         if module.split(".")[0] not in ("noisewise", "noisewise_bench"):
             return
         monkeypatch.setattr(sys, "argv", [module, *rest])
+        sys.modules.pop(module, None)  # run as a program it is another one
         try:
             with pytest.raises(Parsed):
                 runpy.run_module(module, run_name="__main__", alter_sys=False)
         except SystemExit as wrong:
             pytest.fail(f"{block.place}: {shlex.join(words)} is not understood: {wrong}")
     else:
-        known = {"pip", "git", "cd", "python", "dask", "ray", "ssh", "scp", "sbatch", "export"}
+        known = {
+            "pip",
+            "git",
+            "cd",
+            "python",
+            "python3",
+            "dask",
+            "ray",
+            "ssh",
+            "scp",
+            "sbatch",
+            "export",
+        }
         assert words[0] in known, f"{block.place}: what is {words[0]}?"

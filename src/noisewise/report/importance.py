@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaincc, ndtri
-from scipy.stats import rankdata
 
 from noisewise._types import FloatArray, IntArray
 from noisewise.space import Choice, Space
@@ -93,7 +92,9 @@ def _left_over(A: FloatArray, z: FloatArray) -> tuple[float, int]:
 
 def _scores(values: FloatArray) -> FloatArray:
     """Normal scores of the ranks; equal values, all failures among them, share one."""
-    z = ndtri((rankdata(values) - 0.5) / len(values))
+    _, which, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (count.cumsum() - 0.5 * (count - 1))[which]
+    z = ndtri((ranks - 0.5) / len(values))
     return np.asarray(z - z.mean())
 
 
