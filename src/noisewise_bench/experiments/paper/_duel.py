@@ -19,11 +19,14 @@ from noisewise_bench.task import Row
 NOISY_VALUE: Final = "smallest noisy value"
 #: What the other published tables compare, as near as can be.
 AS_PUBLISHED: Final = "as published"
+#: Where counts at different metrics are added up.
+SUMMED: Final = "published metrics"
 MEANINGS: Final = {
     **MEANING,
     NOISY_VALUE: "the value itself, luck included; not a regret",
     AS_PUBLISHED: "smallest noise-free regret among all evaluated points; on the tasks, whose "
     "truth is simulated, the truth at the point of the smallest noisy value",
+    SUMMED: "counts at the first metric of each place, added up",
 }
 #: (wins, losses) that the paper reports.
 Published = tuple[int, int]
@@ -67,6 +70,13 @@ def duel(rows: Iterable[Row], ours: str, theirs: str, metric: str) -> Duel:
     mean, low, high = interval(known, np.mean)
     p = wilcoxon_p(delta) if len(delta) else float("nan")
     return Duel(metric, wins, losses, len(a) - wins - losses, mean, low, high, p)
+
+
+def together(duels: Sequence[Duel]) -> Duel:
+    """The counts of several duels added up; differences of unlike places are not averaged."""
+    nan = float("nan")
+    wins, losses = sum(d.wins for d in duels), sum(d.losses for d in duels)
+    return Duel(SUMMED, wins, losses, sum(d.ties for d in duels), nan, nan, nan, nan)
 
 
 def pairs(
