@@ -16,11 +16,27 @@ from noisewise.run import Trial
 
 
 class WorkerDied(RuntimeError):
-    """A worker ended during an evaluation, more often than it may be tried again."""
+    """A worker ended during an evaluation, more often than it may be tried again.
+
+    >>> import os, noisewise as nw
+    >>> once = nw.executors.processes(1, retries=0)
+    >>> try:
+    ...     nw.minimize(lambda x: os._exit(1), [1.0], sigma0=1.0, budget=9, executor=once)
+    ... except nw.EvaluationError as error:
+    ...     print(type(error.__cause__).__name__)
+    WorkerDied
+    """
 
 
 class EvaluationTimeout(TimeoutError):
-    """An evaluation took longer than it may."""
+    """An evaluation took longer than it may; it counts as failed.
+
+    >>> import time, noisewise as nw
+    >>> hasty = nw.executors.processes(2, timeout=0.1)
+    >>> r = nw.minimize(lambda x: time.sleep(60), [1.0], sigma0=1.0, budget=4, executor=hasty)
+    >>> r.n_failures
+    4
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +56,12 @@ class Outcome:
 @dataclass(frozen=True)
 class Limits:
     """``timeout``: seconds that an evaluation may take, None: any time. ``retries``: how often a
-    trial is tried again whose worker died."""
+    trial is tried again whose worker died.
+
+    >>> import noisewise as nw
+    >>> nw.executors.Limits(timeout=60.0).but(timeout=None, retries=0)
+    Limits(timeout=60.0, retries=0)
+    """
 
     timeout: float | None = None
     retries: int = 2

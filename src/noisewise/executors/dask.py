@@ -47,6 +47,11 @@ def dask(
     worker dies is tried again by Dask itself (``distributed.scheduler.allowed-failures`` times)
     and then ``retries`` times. An evaluation that exceeds ``timeout`` keeps its worker until it
     ends: Dask cannot interrupt it.
+
+    >>> import noisewise as nw
+    >>> cluster = nw.executors.dask("tcp://10.0.0.5:8786", timeout=3600.0)
+    >>> cluster.timeout  # nothing is connected to before minimize(..., executor=cluster)
+    3600.0
     """
     return DaskSpec(client, workers, timeout, retries)
 

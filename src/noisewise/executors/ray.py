@@ -43,6 +43,10 @@ def ray(
     down after the run. ``workers`` is how many evaluations run at the same time: what the
     cluster's CPUs allow by default. ``options`` are those of a Ray task, such as ``num_cpus=2``
     or ``num_gpus=1``. A worker that exceeds ``timeout`` is killed.
+
+    >>> import noisewise as nw
+    >>> nw.executors.ray(workers=8, num_gpus=1).workers  # for minimize(..., executor=...)
+    8
     """
     return RaySpec(workers, timeout, retries, options)
 
