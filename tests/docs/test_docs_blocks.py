@@ -55,6 +55,22 @@ def after_the_report(folder: Path) -> None:
     assert (folder / "run.png").stat().st_size > 5000
 
 
+def after_adding_a_method(folder: Path) -> None:
+    """The method of the page keeps the contracts, by the command that the page gives."""
+    page = ROOT / "docs/guides/add-a-method.md"
+    shown = next(b for b in blocks(page) if "NOISEWISE_METHOD" in b.body)
+    setting, _, _, pytest_, tests, *selected = commands(shown)[0]
+    done = subprocess.run(
+        [sys.executable, "-m", pytest_, str(ROOT / tests), *selected, "-p", "no:cacheprovider"],
+        cwd=folder,
+        env=os.environ | dict([setting.split("=")]),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count(".") > 20
+
+
 def same(example: str, shown: Path) -> None:
     """What a page shows of an example is the example."""
     assert shown.read_text() == (ROOT / "examples" / example).read_text()
@@ -64,6 +80,7 @@ def same(example: str, shown: Path) -> None:
 AFTERWARDS: dict[str, Callable[[Path], None]] = {
     "docs/guides/command-line.md": after_the_command_line,
     "docs/guides/report.md": after_the_report,
+    "docs/guides/add-a-method.md": after_adding_a_method,
     "docs/guides/bench.md": lambda folder: same("bring_your_own.py", folder / "bring_your_own.py"),
 }
 
@@ -117,7 +134,8 @@ def check(block: Block, words: list[str], monkeypatch: pytest.MonkeyPatch) -> No
         if module.split(".")[0] not in ("noisewise", "noisewise_bench"):
             return
         monkeypatch.setattr(sys, "argv", [module, *rest])
-        sys.modules.pop(module, None)  # run as a program it is another one
+        if "." in module:  # run as a program it is another one
+            monkeypatch.delitem(sys.modules, module, raising=False)
         try:
             with pytest.raises(Parsed):
                 runpy.run_module(module, run_name="__main__", alter_sys=False)
