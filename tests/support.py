@@ -46,17 +46,21 @@ def _foreign() -> dict[str, Method]:
     return {module: getattr(importlib.import_module(module), name)()}
 
 
-METHODS: dict[str, Method] = _registered() | _foreign() | {
-    "cma-es, active": CMAES(profile=Log(active=True)),
-    "cma-es, fixed rates, small steps": CMAES(rates="fixed", c_mean=0.5, profile=Uniform()),
-    "sep-cma-es, power lift, weiszfeld": CMAES(
-        covariance="diagonal", profile=PowerLift(), recombination="weiszfeld"
-    ),
-    "rb-pem, ridge, active": RBPEM(centre="ridge", k_max=3, profile=Log(active=True)),
-    "rb-pem, power lift": RBPEM(profile=PowerLift(), scale="variance"),
-    "rb-pem, archive": RBPEM(centre="archive", scale="spread", fallback=("pool_size",)),
-    "resample, median": Resample(k=3, aggregate="median", covariance="diagonal"),
-}
+METHODS: dict[str, Method] = (
+    _registered()
+    | _foreign()
+    | {
+        "cma-es, active": CMAES(profile=Log(active=True)),
+        "cma-es, fixed rates, small steps": CMAES(rates="fixed", c_mean=0.5, profile=Uniform()),
+        "sep-cma-es, power lift, weiszfeld": CMAES(
+            covariance="diagonal", profile=PowerLift(), recombination="weiszfeld"
+        ),
+        "rb-pem, ridge, active": RBPEM(centre="ridge", k_max=3, profile=Log(active=True)),
+        "rb-pem, power lift": RBPEM(profile=PowerLift(), scale="variance"),
+        "rb-pem, archive": RBPEM(centre="archive", scale="spread", fallback=("pool_size",)),
+        "resample, median": Resample(k=3, aggregate="median", covariance="diagonal"),
+    }
+)
 
 
 def start(method: Method, d: int = 3, budget: int = 60, **options: Any) -> nw.Optimizer:
