@@ -248,6 +248,29 @@ def test_without_a_seed_studies_differ_and_workers_agree() -> None:
     assert len({mark["run"] for _, mark in support.marks(one)}) == 1
 
 
+def test_two_workers_that_begin_at_once_begin_the_same_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One looks for a run and finds none; before it writes its own, the other has begun."""
+    study = study_of(20)
+    look, other = _records.settings, NoisewiseSampler(20, seed=3, search_space=LINE)
+
+    def slowly(*args: Any) -> Any:
+        found = look(*args)
+        if found is None:
+            monkeypatch.setattr(_records, "settings", look)
+            twin = optuna.load_study(
+                study_name=study.study_name, storage=study._storage, sampler=other
+            )
+            twin.optimize(bowl, n_trials=3)
+        return found
+
+    monkeypatch.setattr(_records, "settings", slowly)
+    study.optimize(bowl, n_trials=5)
+    assert len({mark["run"] for _, mark in support.marks(study)}) == 1
+    assert sorted(mark["id"] for _, mark in support.marks(study)) == list(range(8))
+
+
 def test_other_settings_than_the_studys_are_said_once() -> None:
     study = study_of(30)
     study.optimize(bowl, n_trials=3)

@@ -183,11 +183,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     def _run(self, study: Any, space: Mapping[str, Any]) -> _records.View:
         """The run over ``space``, up to date; begun if there is none."""
         name = _records.attribute(space)
-        kept = _records.settings(study, name)
-        if kept is None:
-            _records.keep_settings(study, name, self._begin(study, space))
-            kept = _records.settings(study, name)
-            assert kept is not None
+        kept = _records.settings(study, name) or self._begun(study, name, space)
         total = None if kept["budgets"] is None else kept["before"] + sum(kept["budgets"])
         if total is not None and self._n_trials is not None and self._n_trials > total:
             kept = {**kept, "budgets": [*kept["budgets"], self._n_trials - total]}
@@ -199,10 +195,23 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         self._view.sync(study)
         return self._view
 
-    def _begin(self, study: Any, space: Mapping[str, Any]) -> dict[str, Any]:
+    def _begun(self, study: Any, name: str, space: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings of a new run, or those that another worker kept in the meantime."""
+        earlier = _records.latest(study)
+        # Only now: were the earlier run that of another worker over this very space, its settings
+        # would be there.
+        kept = _records.settings(study, name)
+        if kept is None:
+            _records.keep_settings(study, name, self._begin(study, space, earlier))
+            kept = _records.settings(study, name)
+            assert kept is not None
+        return kept
+
+    def _begin(
+        self, study: Any, space: Mapping[str, Any], earlier: _records.View | None
+    ) -> dict[str, Any]:
         """Settings of a new run. Where another came before, over more parameters, it starts from
         what that one recommends and has what is left of the trials."""
-        earlier = _records.latest(study)
         start = {name: value for name, value in self._x0.items() if name in space}
         before = 0 if self._search_space is not None else 1
         if earlier is not None:
