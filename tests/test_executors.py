@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.executors import Limits, WorkerDied, processes, start
+from noisewise.executors.base import enqueue
 from noisewise.executors.processes import Processes, _check_picklable, _work
 from noisewise.methods import CMAES, Method
 
@@ -93,9 +95,16 @@ def test_same_result_for_every_method(named_method: Method) -> None:
 
 def test_population_fills_the_workers() -> None:
     method = CMAES()
-    for workers, population in ((1, 7), (2, 8), (3, 9), (8, 8), (20, 20)):
+    for workers, budget, population in (
+        (1, 1000, 7),
+        (2, 1000, 8),
+        (3, 1000, 9),
+        (8, 1000, 16),  # two rounds of everyone, so that few wait
+        (8, 300, 8),  # unless that left too few generations
+        (20, 500, 20),
+    ):
         opt = nw.Optimizer(
-            [0.0] * 3, sigma0=1.0, budget=1000, method=method, workers=workers, lookahead=0
+            [0.0] * 3, sigma0=1.0, budget=budget, method=method, workers=workers, lookahead=0
         )
         assert len(opt.ask()) == population
 
@@ -250,6 +259,73 @@ def test_timeout_counts_as_a_failure() -> None:
         assert r.n_failures > 0
         assert r.nfev == 24
     assert time.monotonic() - began < 40.0
+
+
+def test_timeout_needs_no_further_worker() -> None:
+    def fun(x: Any) -> float:
+        if x[0] > 2.5:
+            time.sleep(60.0)
+        return support.bumpy(x) + (os.getpid() == driver)
+
+    driver = os.getpid()
+    r = nw.minimize(fun, **(_GOOD | {"budget": 12}), timeout=0.3)
+    assert 0 < r.n_failures < 12
+    assert r.nfev == 12
+    with pytest.raises(ValueError, match=r"neither workers nor executor nor timeout, .*timeout=1"):
+        nw.minimize(fun, **_GOOD, vectorized=True, timeout=1.0)
+    for wrong in (0.0, -1.0, math.inf, "a"):
+        with pytest.raises(ValueError, match=r"^timeout must be"):
+            nw.minimize(fun, **_GOOD, timeout=wrong)
+    with pytest.raises(ValueError, match=r"^retries must be"):
+        nw.minimize(fun, **_GOOD, retries=-1)
+
+
+def test_a_pool_is_left_to_its_stragglers() -> None:
+    """A thread cannot be stopped: its evaluation is given up, the others go on meanwhile."""
+    release = threading.Event()
+
+    def fun(x: Any) -> float:
+        if x[0] > 3.0:
+            release.wait(20.0)
+        return support.bumpy(x)
+
+    with cf.ThreadPoolExecutor(3) as pool:
+        r = nw.minimize(fun, **(_GOOD | {"budget": 16}), executor=pool, timeout=0.2)
+        release.set()
+    assert r.n_failures == 1
+    assert r.nfev == 16
+
+
+def test_a_pool_whose_workers_all_hang_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noisewise.executors.futures._GRACE", 2.0)
+    release = threading.Event()
+
+    def fun(x: Any) -> float:
+        release.wait(20.0)
+        return 0.0
+
+    with cf.ThreadPoolExecutor(2) as pool:
+        with pytest.raises(nw.EvaluationError, match="all 2 workers hang in evaluations that"):
+            nw.minimize(fun, **_GOOD, executor=pool, timeout=0.1)
+        release.set()
+
+
+def test_workers_that_hang_may_come_back() -> None:
+    def fun(x: Any) -> float:
+        time.sleep(0.3)
+        return support.bumpy(x)
+
+    with cf.ThreadPoolExecutor(2) as pool:
+        r = nw.minimize(fun, **(_GOOD | {"budget": 4}), executor=pool, timeout=0.1)
+    assert r.n_failures == 4
+
+
+def test_second_looks_come_first() -> None:
+    """Their generation waits for them; candidates may belong to the next one."""
+    queue = deque([trial(0), trial(1)])
+    again = [nw.Trial(i, trial(0).x, "reevaluation") for i in (3, 4)]
+    enqueue(queue, [trial(2), *again])
+    assert [t.id for t in queue] == [3, 4, 0, 1, 2]
 
 
 def test_timeout_is_per_evaluation() -> None:

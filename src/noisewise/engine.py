@@ -328,7 +328,8 @@ class Engine:
         mean = total / len(first) if total < math.inf else estimate(first)[0]
         run.history.append(
             (
-                run.ledger.told,
+                # Those of this generation and before, whatever came early.
+                run.ledger.charged - (len(run.ahead.X) if run.ahead else 0),
                 len(run.X),
                 gen.controls.c_mean,
                 run.state.sigma,

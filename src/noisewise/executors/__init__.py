@@ -22,10 +22,10 @@ from noisewise.executors.base import (
     Vectorized,
     WorkerDied,
 )
-from noisewise.executors.dask import dask
 from noisewise.executors.futures import ExecutorSource, Futures
+from noisewise.executors.on_dask import dask
+from noisewise.executors.on_ray import ray
 from noisewise.executors.processes import Processes, processes
-from noisewise.executors.ray import ray
 
 __all__ = [
     "EvaluationTimeout",

@@ -104,11 +104,14 @@ class Evaluator(ABC):
 
     @abstractmethod
     def submit(self, trials: list[Trial]) -> None:
-        """Take on more trials."""
+        """Take on more trials, for free workers at once if nothing came back meanwhile."""
 
     @abstractmethod
     def receive(self, block: bool) -> None:
-        """Move outcomes to ``finished``: all that are there, after waiting for one if ``block``."""
+        """Move outcomes to ``finished``: all that are there, after waiting for one if ``block``.
+
+        Only then is a free worker given its next trial: what came back before is safe by now.
+        """
 
     def first(self) -> Outcome:
         """The first outcome of ``finished``, after waiting for it if need be."""
@@ -180,3 +183,10 @@ class Vectorized(Evaluator):
             )
             return [Outcome(t.id, error=wrong) for t in trials]
         return [Outcome(t.id, v) for t, v in zip(trials, values.tolist(), strict=True)]
+
+
+def enqueue(queue: deque[Trial], trials: list[Trial]) -> None:
+    """Put second looks before everything else: their generation waits for them, while candidates
+    may belong to the next one."""
+    queue.extend(t for t in trials if t.kind != "reevaluation")
+    queue.extendleft(reversed([t for t in trials if t.kind == "reevaluation"]))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from noisewise.executors.base import Evaluator, Limits, Outcome, WorkerDied
+from noisewise.executors.base import Evaluator, Limits, Outcome, WorkerDied, enqueue
 from noisewise.run import Trial
 
 #: Timeouts that workers which hang get to come back before the run is given up.
@@ -87,19 +87,19 @@ class Futures(Evaluator):
         self._attempts: dict[int, int] = {}
 
     def submit(self, trials: list[Trial]) -> None:
-        self._queue.extend(trials)
-        self._feed()
+        enqueue(self._queue, trials)
+        if not self.finished:
+            self._feed()
 
     def receive(self, block: bool) -> None:
-        if block:
+        if block:  # else the run is over
+            self._feed()
             self._wait()
         while not self._landed.empty():
             self._land(self._landed.get())
         for ticket in list(self._flights):
             if time.monotonic() >= self._flights[ticket].deadline:
                 self._give_up(ticket)
-        if block:  # else the run is over
-            self._feed()
 
     def close(self) -> None:
         for future in [*self._stuck.values(), *(f.future for f in self._flights.values())]:
@@ -111,6 +111,8 @@ class Futures(Evaluator):
 
     def _wait(self) -> None:
         """Until something landed or is due."""
+        if self.finished:  # refused
+            return
         due = min([self._jammed, *(flight.deadline for flight in self._flights.values())])
         patience = None if due == float("inf") else max(0.0, due - time.monotonic())
         try:

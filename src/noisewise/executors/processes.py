@@ -8,20 +8,21 @@ a failure.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing as mp
 import pickle
 import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from noisewise._check import integer
 from noisewise.errors import BadValueError
-from noisewise.executors.base import Evaluator, Limits, Outcome, Spec, WorkerDied
+from noisewise.executors.base import Evaluator, Limits, Outcome, Spec, WorkerDied, enqueue
 from noisewise.run import Trial
 
 _WRONG = "the objective must return one real number"
@@ -89,10 +90,13 @@ class Processes(Evaluator):
         self._pool: list[_Worker] = []
 
     def submit(self, trials: list[Trial]) -> None:
-        self._queue.extend(trials)
-        self._feed()
+        enqueue(self._queue, trials)
+        if not self.finished:
+            self._feed()
 
     def receive(self, block: bool) -> None:
+        if block:  # else the run is over
+            self._feed()
         busy = [w for w in self._pool if w.trial is not None]
         nearest = min((w.deadline for w in busy), default=0.0)
         patience = None if nearest == float("inf") else max(0.0, nearest - time.monotonic())
@@ -102,8 +106,6 @@ class Processes(Evaluator):
                 self._receive(worker)
             elif time.monotonic() >= worker.deadline:
                 self._give_up(worker)
-        if block:  # else the run is over
-            self._feed()
 
     def close(self) -> None:
         for worker in self._pool:
@@ -166,7 +168,8 @@ class Processes(Evaluator):
         process = self._context.Process(
             target=_work, args=(theirs, self._fun, self._args, others), daemon=True
         )
-        process.start()
+        with _no_interrupts():  # what handles one while forking would swallow it
+            process.start()
         theirs.close()  # so that our end reads the end of file when the worker dies
         worker = _Worker(process, ours)
         self._pool.append(worker)
@@ -182,11 +185,26 @@ class Processes(Evaluator):
         worker.process.join()
 
 
+@contextlib.contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ctrl-C comes a moment later."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(
     pipe: Connection, fun: Callable[..., Any], args: tuple[Any, ...], others: list[Connection]
 ) -> None:
     """A worker's life: read a point, answer with a value or an exception."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what Ctrl-C means
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for other in others:
         other.close()
     while True:

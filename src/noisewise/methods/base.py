@@ -13,6 +13,9 @@ from noisewise.core.profiles import Log, Profile, by_name
 from noisewise.core.strategy import RECOMBINATIONS, Strategy
 from noisewise.generation import Controls, Parts, Setup
 
+#: Generations that a budget must pay for before the workers may widen them.
+_ENOUGH = 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
@@ -22,7 +25,8 @@ class Method(ABC):
         ``"full"``, ``"diagonal"``, or ``"slow-diagonal"``, a diagonal that learns no faster than
         a full matrix, which noise disturbs less.
     population
-        Candidates per generation; None: 4 + floor(3 ln d), rounded up to fill the workers.
+        Candidates per generation; None: 4 + floor(3 ln d), rounded up to fill the workers;
+        see `default_population`.
     c_mean
         Learning rate of the mean, in (0, 1].
     profile
@@ -75,6 +79,9 @@ class Method(ABC):
 
 
 def default_population(setup: Setup) -> int:
-    """4 + floor(3 ln d), rounded up to a multiple of the workers."""
-    n = 4 + math.floor(3.0 * math.log(setup.dimension))
-    return setup.workers * math.ceil(n / setup.workers)
+    """4 + floor(3 ln d), rounded up to a multiple of the workers; at least twice their number if
+    the budget pays for enough such generations, so that few of them wait for the last value."""
+    n, workers = 4 + math.floor(3.0 * math.log(setup.dimension)), setup.workers
+    if workers > 1 and setup.budget >= _ENOUGH * 2 * workers:
+        n = max(n, 2 * workers)
+    return workers * math.ceil(n / workers)

@@ -1,0 +1,1 @@
+"""What happens when things take long, or die: the figures of docs/reliability.md."""

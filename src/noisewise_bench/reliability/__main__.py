@@ -1,0 +1,87 @@
+"""``python -m noisewise_bench.reliability {utilisation,price,kills,workers,disk,load}``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from noisewise_bench.reliability import disk, kills, load, utilisation, workers
+
+
+def _utilisation(args: argparse.Namespace) -> Iterator[str]:
+    yield "| method | evaluation times | population | lookahead | utilisation of 8 workers |"
+    yield "|---|---|---|---|---|"
+    for lookahead in (None, 0):
+        for m in utilisation.measure(args.dimension, args.budget, args.seconds, lookahead):
+            yield (
+                f"| {m.method} | {m.times} | {m.population} | {m.lookahead} | {m.utilisation:.0%} |"
+            )
+
+
+def _price(args: argparse.Namespace) -> Iterator[str]:
+    yield "| method | noise | way | log10 regret, against waiting | utilisation |"
+    yield "|---|---|---|---|---|"
+    for p in utilisation.price(args.dimension, 200 * args.dimension, args.seeds):
+        yield (
+            f"| {p.method} | {p.noise} | {p.way} | {p.regret:+.2f} ± {p.error:.2f} "
+            f"| {p.utilisation:.0%} |"
+        )
+
+
+def _kills(args: argparse.Namespace) -> Iterator[str]:
+    share = max(1, args.kills // 2)
+    cases = ((1, "kill -9", share), (4, "kill -9", args.kills - share), (4, "Ctrl-C", share // 2))
+    return kills.table(kills.torture(w, fault, n, seed=w) for w, fault, n in cases if n)
+
+
+def _workers(args: argparse.Namespace) -> Iterator[str]:
+    cases = {"processes": (4, 600, 0.1), "dask": (2, 200, 0.03), "ray": (2, 200, 0.03)}
+    return workers.table(workers.survive(where, *cases[where]) for where in args.where)
+
+
+def _disk(args: argparse.Namespace) -> Iterator[str]:
+    rng = np.random.default_rng(1)
+    return disk.table(
+        faults
+        for faults in (
+            disk.full_disk(args.times, rng),
+            disk.read_only(args.times),
+            disk.rival(args.times, rng),
+            disk.damaged(50 * args.times, rng),
+        )
+    )
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m noisewise_bench.reliability")
+    commands = parser.add_subparsers(required=True)
+
+    def command(name: str, run: object, help: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=help)
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("utilisation", _utilisation, "are eight workers busy?")
+    sub.add_argument("--dimension", type=int, default=10, help="coordinates (10)")
+    sub.add_argument("--budget", type=int, default=400, help="evaluations of each run (400)")
+    sub.add_argument("--seconds", type=float, default=0.25, help="of an evaluation (0.25)")
+    sub = command("price", _price, "what keeping the workers busy costs, on a virtual clock")
+    sub.add_argument("--dimension", type=int, default=10, help="coordinates (10)")
+    sub.add_argument("--seeds", type=int, default=20, help="runs per function (20)")
+    sub = command("kills", _kills, "kill the driver at random moments")
+    sub.add_argument("--kills", type=int, default=200, help="kill -9 in all (200)")
+    sub = command("workers", _workers, "kill workers during evaluations")
+    sub.add_argument("where", nargs="*", default=list(workers.WHERE), choices=workers.WHERE)
+    sub = command("disk", _disk, "full disks, bad paths, rivals, damaged files")
+    sub.add_argument("--times", type=int, default=20, help="of each fault (20)")
+    command("load", lambda args: load.table(), "evaluations, coordinates, workers: many of each")
+    args = parser.parse_args(argv)
+    rows: Iterable[str] = args.run(args)
+    for row in rows:
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Real Dask and Ray workers, in processes of their own, some of them killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import noisewise as nw
+import support
+from noisewise.methods import CMAES
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+_GOOD: dict[str, Any] = {
+    "x0": [2.0, 2.0, 2.0],
+    "sigma0": 1.0,
+    "budget": 40,
+    "rng": 0,
+    "method": CMAES(population=8),
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[Any]:
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    yield ray
+    ray.shutdown()
+
+
+def objective(folder: Path, trouble: Any) -> Any:
+    """What the workers get: by value, since they cannot import the tests."""
+    import zlib
+
+    def fun(x: Any, scale: float = 1.0) -> float:
+
+        import numpy as np
+
+        noise = np.random.default_rng(zlib.crc32(np.asarray(x).tobytes())).normal()
+        value = float(x @ x + 0.2 * noise)
+        mark = folder / f"{value!r}"
+        if trouble and value > 24.0 and not mark.exists():
+            mark.touch()
+            if trouble == "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if trouble == "raises":
+                raise KeyError("lost")
+            time.sleep(trouble)
+        return scale * value
+
+    return fun
+
+
+def check_deaths_and_errors(executor: Any, folder: Path) -> None:
+    here = nw.minimize(support.bumpy, **_GOOD)
+    there = nw.minimize(objective(folder, "dies"), **_GOOD, executor=executor)
+    [mark] = folder.iterdir()  # it did happen
+    assert support.same_result(there, here)
+    mark.unlink()
+    with pytest.raises(nw.EvaluationError, match="KeyError: 'lost'") as caught:
+        nw.minimize(objective(folder, "raises"), **_GOOD, executor=executor)
+    assert isinstance(caught.value.__cause__, KeyError)
+    mark.unlink()
+    short = _GOOD | {"budget": 16}
+    slow = nw.minimize(objective(folder, 4.0), **short, executor=executor, timeout=1.5)
+    assert slow.n_failures >= 1
+    assert slow.nfev == 16
+
+
+def test_dask(client: Any, tmp_path: Path) -> None:
+    assert nw.executors.dask(client).start(support.bumpy, (), nw.executors.Limits()).workers == 2
+    check_deaths_and_errors(nw.executors.dask(client), tmp_path)
+    client.wait_for_workers(2)
+    address = nw.executors.dask(client.scheduler.address, workers=3)
+    fun = objective(tmp_path, None)
+    r = nw.minimize(fun, **_GOOD, args=(2.0,), executor=address)
+    assert r.fun == 2.0 * nw.minimize(fun, **_GOOD).fun
+    assert client.submit(abs, -1).result() == 1  # it stays the user's
+
+
+def _allow_no_failures(dask_scheduler: Any) -> None:
+    dask_scheduler.allowed_failures = 0
+
+
+def test_a_dask_task_that_kills_every_worker_is_given_up(client: Any, tmp_path: Path) -> None:
+    log = tmp_path / "deaths"
+
+    def deadly(x: Any) -> float:
+
+        with open(log, "a") as file:
+            file.write("x")
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0.0
+
+    client.run_on_scheduler(_allow_no_failures)
+    with pytest.raises(nw.EvaluationError, match="WorkerDied: Dask gave up a task"):
+        nw.minimize(
+            deadly,
+            **(_GOOD | {"budget": 1}),
+            executor=nw.executors.dask(client, workers=1, retries=1),
+        )
+    assert log.stat().st_size == 2
+
+
+def test_dask_arguments(client: Any) -> None:
+    for wrong in (3, None, object()):
+        with pytest.raises(ValueError, match=r"^client must be a dask\.distributed\.Client or"):
+            nw.minimize(support.bumpy, **_GOOD, executor=nw.executors.dask(wrong))
+    with pytest.raises(ValueError, match=r"^workers must be"):
+        nw.executors.dask(client, workers=0)
+
+
+def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noisewise.executors.on_dask._PATIENCE", 0.3)
+    spec = nw.executors.dask("tcp://127.0.0.1:9")
+    with pytest.raises(ValueError, match=r"^client must be the address .* where none answers"):
+        nw.minimize(support.bumpy, **_GOOD, executor=spec)
+
+
+def test_ray(ray: Any, tmp_path: Path) -> None:
+    assert nw.executors.ray().start(support.bumpy, (), nw.executors.Limits()).workers == 2
+    check_deaths_and_errors(nw.executors.ray(), tmp_path)
+    assert ray.is_initialized()  # it stays the user's
+
+
+@pytest.mark.parametrize(("name", "module"), [("dask", "distributed"), ("ray", "ray")])
+def test_the_extra_is_named(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    spec = nw.executors.dask("tcp://127.0.0.1:1") if name == "dask" else nw.executors.ray()
+    with pytest.raises(ImportError, match=rf"pip install 'noisewise\[{name}\]'"):
+        nw.minimize(support.bumpy, **_GOOD, executor=spec)
