@@ -55,11 +55,12 @@ def _place(row: Row) -> str:
 def _ranks(rows: Sequence[Row], side: str, metric: str) -> tuple[list[str], FloatArray]:
     """Median rank (1 is best) by place and role, over problems that every role was run on."""
     methods = named(side, *ROLES)
-    blocks: dict[tuple[str, str], dict[str, float]] = {}
+    blocks: dict[tuple[str, str, str], dict[str, float]] = {}
     for row in of(rows, method=methods):
-        blocks.setdefault((_place(row), row.problem), {})[row.method] = regret_of(row, metric)
+        key = (row.suite, _place(row), row.problem)  # functions first, then tasks
+        blocks.setdefault(key, {})[row.method] = regret_of(row, metric)
     found: dict[str, list[FloatArray]] = {}
-    for (place, _), block in sorted(blocks.items()):
+    for (_, place, _), block in sorted(blocks.items()):
         if len(block) == len(methods):
             ranks = stats.rankdata([block[method] for method in methods])
             found.setdefault(place, []).append(ranks)
