@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import pickle
 import sys
@@ -209,6 +210,25 @@ def test_threads_share_a_run() -> None:
     used = support.assert_faithful(study, budget=60, seed=4, workers=3)
     assert used == sum("id" in mark for _, mark in support.marks(study))
     assert used >= 40
+
+
+def test_an_overdue_trial_is_made_again_and_counts_no_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("noisewise.integrations.optuna._PATIENCE", 0.0)
+    monkeypatch.setattr(logging.getLogger("optuna"), "propagate", True)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = study_of(30, overdue=0.2)
+    other = NoisewiseSampler(30, seed=3, search_space=LINE)
+    twin = optuna.load_study(study_name=study.study_name, storage=study._storage, sampler=other)
+    slow = twin.ask(LINE)
+    study.optimize(bowl, n_trials=30)
+    assert "waits for the values of trials 0; those that run for more than 0 seconds" in caplog.text
+    held = [(mark["id"], mark.get("attempt", 0)) for _, mark in support.marks(study)]
+    assert sorted(held) == sorted([(id, 0) for id in range(30)] + [(0, 1)])
+    before = recommended_params(study)
+    twin.tell(slow, -1000.0)
+    assert recommended_params(study) == before
 
 
 def test_points_of_another_machine_are_taken_as_they_were() -> None:

@@ -43,7 +43,7 @@ optuna = extra("optuna")
 #: The trial attribute that holds the mark, and the start of the study attributes' names.
 MARK = "noisewise"
 #: Trials running this many times as long as the longest completed one are overdue.
-_OVERDUE_FACTOR = 10.0
+_OVERDUE_FACTOR = 3.0
 #: Seconds before which no trial is overdue.
 _OVERDUE_LEAST = 5.0
 #: Coordinates of the unit cube that differ by less than this are the same.

@@ -10,6 +10,7 @@ See docs/guides/optuna.md.
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import threading
 import time
@@ -37,6 +38,11 @@ __all__ = ["NoisewiseSampler", "Recommended", "recommended_params"]
 _PAUSE = (0.01, 1.0)
 #: How often a worker tries for an evaluation that others claim at the same moment.
 _TRIES = 20
+#: Seconds of waiting after which the user is told for what.
+_PATIENCE = 10.0
+
+#: Below Optuna's, so that its verbosity counts.
+_logger = logging.getLogger("optuna.noisewise")
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         First step size, as a share of each parameter's range.
     overdue
         Seconds after which the trial of another worker is taken for dead and evaluated again
-        elsewhere; None: ten times the longest completed trial, and at least five seconds.
+        elsewhere; None: three times the longest completed trial, and at least five seconds.
     independent_sampler
         For parameters that not every trial has; None: ``optuna.samplers.RandomSampler``.
     """
@@ -146,16 +152,20 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         settled = trial.system_attrs.keys() & {"fixed_params", _records.MARK}
         if not search_space or settled or trial.params.keys() & search_space.keys():
             return {}  # enqueued by the user, or a repetition of a trial that failed
-        start = time.monotonic()
+        start, said = time.monotonic(), False
         while True:
+            waited = time.monotonic() - start
             with self._lock:
                 self._turn_to(study)
                 view = self._run(study, search_space)
-                found = self._take(study, trial, view, time.monotonic() - start)
+                found = self._take(study, trial, view, waited)
                 if found is not None:
                     self._asked[trial.number] = threading.get_ident()
                     return found
                 pause = 0.02 * view.limit(self._overdue)
+            if waited > _PATIENCE and not said:
+                said = True
+                _say_who_is_awaited(trial.number, view, self._overdue)
             time.sleep(min(max(pause, _PAUSE[0]), _PAUSE[1]))
 
     def sample_independent(
@@ -292,6 +302,15 @@ def _single_objective(study: Any) -> None:
         raise ValueError(
             f"NoisewiseSampler takes studies with one objective, got {len(study.directions)}"
         )
+
+
+def _say_who_is_awaited(number: int, view: _records.View, overdue: float | None) -> None:
+    others = ", ".join(map(str, sorted(view.holders())))
+    _logger.warning(
+        f"trial {number} waits for the values of trials {others}; those that run for more than "
+        f"{view.limit(overdue):.0f} seconds are evaluated again; if one is dead, say so with "
+        "study.tell(number, state=optuna.trial.TrialState.FAIL)"
+    )
 
 
 def _plain(method: Method) -> Any:
