@@ -67,8 +67,13 @@ def duels(findings: Path) -> list[Duel]:
 def pick(found: Sequence[Duel], group: str, other: str) -> list[Duel]:
     """One comparison per dimension."""
     by_name = {(one.d, one.against): one for one in found if one.problems == group}
-    names = OTHERS[other]
-    return [next(by_name[d, name] for name in names if (d, name) in by_name) for d in DIMENSIONS]
+    picked = []
+    for d in DIMENSIONS:
+        there = [by_name[d, name] for name in OTHERS[other] if (d, name) in by_name]
+        if not there:
+            raise ValueError(f"the results have no {other} on {group} at d = {d}")
+        picked.append(there[0])
+    return picked
 
 
 def tables(found: Sequence[Duel]) -> str:
@@ -162,12 +167,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--write", type=Path, nargs="+", default=[], help="pages to bring up to date"
     )
     args = parser.parse_args(argv)
-    found = duels(args.findings)
-    content = tables(found)
-    for page in args.write:
-        page.write_text(rewritten(page.read_text(encoding="utf-8"), content), encoding="utf-8")
-    if args.picture is not None:
-        picture(found, args.picture)
+    try:
+        found = duels(args.findings)
+        content = tables(found)
+        pages = {page: rewritten(page.read_text(encoding="utf-8"), content) for page in args.write}
+        for page, text in pages.items():
+            page.write_text(text, encoding="utf-8")
+        if args.picture is not None:
+            picture(found, args.picture)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     print(content)
     return 0
 

@@ -43,8 +43,24 @@ def test_the_headline_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     )
     # Coordinates aside, which may differ in the last digit from machine to machine.
     assert len(shown) == len(committed)
-    with pytest.raises(ValueError, match="the page has no"):
-        headline.rewritten("nothing", "content")
+
+
+def test_what_the_headline_command_cannot_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence and exit code 2; no page is half written."""
+    findings, bare, marked = ROOT / "docs" / "findings", tmp_path / "bare.md", tmp_path / "m.md"
+    bare.write_text("nothing")
+    marked.write_text(f"{headline.BEGIN}\nold\n{headline.END}\n")
+    for wrong, said in (
+        (["--findings", str(tmp_path)], "No such file"),
+        (["--findings", str(findings), "--write", str(marked), str(bare)], "the page has no"),
+    ):
+        assert headline.main(wrong) == 2
+        assert said in capsys.readouterr().err
+    assert "old" in marked.read_text()
+    with pytest.raises(ValueError, match="the results have no pycma, separable on"):
+        headline.tables([])
 
 
 def public() -> dict[str, Any]:
