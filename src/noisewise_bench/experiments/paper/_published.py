@@ -102,6 +102,9 @@ ROBUSTNESS: Final = {
     }.items()
 }
 
+#: RB-PEM against CMA-ES where most of the figures are: d = 40, B = 100d, high-misranking 15.
+RB_OVER_CMA: Final = ROBUSTNESS[40, "100d"][CMA]
+
 #: Appendix F12: role -> (W, n) over CMA-ES on the high-misranking 15 and on the complement.
 REGIMES: Final = {
     RB: ((460, 675), (238, 675)),

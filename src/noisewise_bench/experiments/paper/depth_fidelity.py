@@ -25,7 +25,7 @@ from noisewise_bench.experiments.paper._methods import (
     role_looks,
 )
 from noisewise_bench.experiments.paper._problems import noisy
-from noisewise_bench.experiments.paper._published import DEPTH, DEPTH_REGRET
+from noisewise_bench.experiments.paper._published import DEPTH, DEPTH_REGRET, RB_OVER_CMA
 from noisewise_bench.figures import Panel
 from noisewise_bench.sheets import MEANING, value
 from noisewise_bench.tables import Column, Table, fixed
@@ -46,7 +46,11 @@ def grids(scale: Scale) -> list[Grid]:
 
 def make(rows: list[Row], scale: Scale) -> Output:
     entries = [
-        ((side, role), duel(rows, SIDES[side][role], SIDES[side][CMA], metric), None)
+        (
+            (side, role),
+            duel(rows, SIDES[side][role], SIDES[side][CMA], metric),
+            RB_OVER_CMA if (side, role, metric) == ("as run", RB, "best-evaluated") else None,
+        )
         for side in SIDES
         for role in ROLES
         if role in SIDES[side] and role != CMA

@@ -17,7 +17,7 @@ from noisewise_bench.experiments.paper._methods import (
     UH,
     named,
 )
-from noisewise_bench.experiments.paper._published import HIGH_MEDIANS
+from noisewise_bench.experiments.paper._published import HIGH_MEDIANS, RB_OVER_CMA
 from noisewise_bench.problems import suite
 from noisewise_bench.sheets import MEANING, function_of
 from noisewise_bench.tables import Column, Table, fixed
@@ -44,7 +44,11 @@ def make(rows: list[Row], scale: Scale) -> Output:
     metrics = ("best-evaluated", "recommended")
     medians = [_medians(rows, side, metric) for side in SIDES for metric in metrics]
     entries = [
-        ((side, role), duel(rows, SIDES[side][role], SIDES[side][CMA], metric), None)
+        (
+            (side, role),
+            duel(rows, SIDES[side][role], SIDES[side][CMA], metric),
+            RB_OVER_CMA if (side, role, metric) == ("as run", RB, "best-evaluated") else None,
+        )
         for side in SIDES
         for role in ROLES
         if role != CMA and role in SIDES[side]
