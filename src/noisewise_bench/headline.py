@@ -125,7 +125,9 @@ def picture(found: Sequence[Duel], path: Path) -> None:
         axes[0].set_ylabel("auto against")
         axes[0].legend(loc="upper left", title="dimension")
         figure.supxlabel("mean difference of log10 regret: auto minus the other", fontsize=9)
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {})
+        # The picture carries the numbers that it shows, so that a stale one can be told.
+        told = {"Date": None, "Description": tables(found)}
+        figure.savefig(path, metadata=told if path.suffix == ".svg" else {})
 
 
 def _panel(ax: Any, found: Sequence[Duel], group: str) -> None:
