@@ -15,7 +15,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 import noisewise as nw
-from noisewise.integrations import _records
+from noisewise.integrations import _distributions, _records
 from noisewise.integrations.optuna import NoisewiseSampler
 
 SPACE: dict[str, Any] = {
@@ -85,7 +85,7 @@ def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any)
             assert other is None or other[0] != attempt, "two trials made the same evaluation"
             if other is None or attempt > other[0]:
                 holders[mark["id"]] = (attempt, trial)
-    named = _records.named(SPACE)
+    named = _distributions.named(SPACE)
     opt = nw.Optimizer(budget=budget, bounds=named.bounds, rng=seed, **options)
     used, waiting = 0, opt.ask()
     while waiting:

@@ -18,7 +18,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState
 
 import noisewise as nw
-from noisewise.integrations import _records
+from noisewise.integrations import _distributions, _records
 from noisewise.integrations._extra import extra
 from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
 
@@ -53,7 +53,7 @@ def test_one_worker_makes_the_run_of_ask_and_tell(method: str) -> None:
     study = optuna.create_study(sampler=sampler)
     study.optimize(support.objective, n_trials=70)
     assert support.assert_faithful(study, budget=70, seed=5, method=method) == 70
-    named = _records.named(support.SPACE)
+    named = _distributions.named(support.SPACE)
     opt = nw.Optimizer(budget=70, bounds=named.bounds, rng=5, method=method)
     numbers = iter(range(70))
     while not opt.done:
@@ -323,7 +323,7 @@ def test_what_is_kept_is_small() -> None:
     ],
 )
 def test_values_and_points(distribution: Any, value: Any) -> None:
-    named = _records.named({"p": distribution})
+    named = _distributions.named({"p": distribution})
     found = named.decode(named.encode({"p": value}))["p"]
     assert found == pytest.approx(value)
     assert type(found) is type(value)
@@ -334,9 +334,9 @@ def test_values_and_points(distribution: Any, value: Any) -> None:
 
 
 def test_ranges_that_cannot_be_searched_are_left_out() -> None:
-    assert _records.parameter(FloatDistribution(2.0, 2.0)) is None
-    assert _records.parameter(IntDistribution(0, 2**60)) is None
-    assert _records.parameter(FloatDistribution(-1.7e308, 1.7e308)) is None
+    assert _distributions.parameter(FloatDistribution(2.0, 2.0)) is None
+    assert _distributions.parameter(IntDistribution(0, 2**60)) is None
+    assert _distributions.parameter(FloatDistribution(-1.7e308, 1.7e308)) is None
 
 
 @pytest.mark.parametrize(

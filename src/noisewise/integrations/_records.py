@@ -33,10 +33,9 @@ import numpy as np
 from noisewise import _data
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST
+from noisewise.integrations._distributions import named
 from noisewise.integrations._extra import extra
-from noisewise.integrations._named import Named, Options, Steps
 from noisewise.integrations._replay import Replay, Settings
-from noisewise.parameters import Float, Int, Parameter
 
 optuna = extra("optuna")
 
@@ -48,33 +47,6 @@ _OVERDUE_FACTOR = 3.0
 _OVERDUE_LEAST = 5.0
 #: Coordinates of the unit cube that differ by less than this are the same.
 _SAME = 1e-6
-
-
-def parameter(distribution: Any) -> Parameter | None:
-    """The parameter of an Optuna distribution; None where there is nothing to choose or its range
-    is too large to be searched."""
-    d = distribution
-    if d.single():
-        return None
-    try:
-        if isinstance(d, optuna.distributions.CategoricalDistribution):
-            return Options(tuple(d.choices))
-        if isinstance(d, optuna.distributions.IntDistribution):
-            whole = Int(d.low, d.high, d.log)
-            return whole if d.step == 1 else Steps(d.low, d.step, (d.high - d.low) // d.step)
-        if isinstance(d, optuna.distributions.FloatDistribution):
-            if d.step is None:
-                return Float(d.low, d.high, d.log)
-            return Steps(d.low, d.step, round((d.high - d.low) / d.step))
-    except ValueError:
-        return None
-    return None
-
-
-def named(space: Mapping[str, Any]) -> Named:
-    """The parameters of a search space that `parameter` knows."""
-    found = {name: parameter(d) for name, d in space.items()}
-    return Named({name: p for name, p in found.items() if p is not None})
 
 
 def trials(study: Any) -> list[Any]:

@@ -9,7 +9,6 @@ See docs/guides/optuna.md.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 import threading
@@ -21,12 +20,12 @@ from typing import Any, final
 
 import numpy as np
 
-from noisewise import _data
-from noisewise._check import integer, positive_real, shown
+from noisewise._check import positive_real, shown
 from noisewise.integrations import _records
+from noisewise.integrations._distributions import parameter
 from noisewise.integrations._extra import extra
+from noisewise.integrations._settings import Wanted, check_start, encoded
 from noisewise.methods import Method
-from noisewise.optimizer import resolve
 from noisewise.recommend import estimate
 
 optuna = extra("optuna")
@@ -104,13 +103,12 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         overdue: float | None = None,
         independent_sampler: Any = None,
     ) -> None:
-        self._n_trials = None if n_trials is None else integer("n_trials", n_trials, least=2)
-        self._seed = None if seed is None else integer("seed", seed, least=0)
-        self._method = _plain(resolve(method))
-        self._workers = integer("workers", workers, least=1)
         self._search_space = _checked_space(search_space)
-        self._x0 = _checked_x0(x0, self._search_space)
-        self._sigma0 = positive_real("sigma0", sigma0, most=1.0)
+        self._wanted = Wanted(
+            n_trials, seed, encoded(method), workers, x0, sigma0, self._search_space is not None
+        )
+        if self._search_space is not None:
+            check_start(self._wanted.x0, self._search_space)
         self._overdue = None if overdue is None else positive_real("overdue", overdue)
         default = optuna.samplers.RandomSampler(seed=None if seed is None else seed % 2**32)
         self._independent = independent_sampler or default
@@ -118,10 +116,17 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
 
     def _forget(self) -> None:
         self._lock = threading.RLock()
-        self._study: str | None = None
+        self._turn_to(None)
+
+    def _turn_to(self, study: Any) -> None:
+        """Forget what is known of another study; one at a time is remembered."""
+        name = None if study is None else study.study_name
+        if study is not None and name == self._study:
+            return
+        self._study: str | None = name
         self._intersection = optuna.search_space.IntersectionSearchSpace()
         self._view: _records.View | None = None
-        #: Which thread asked for which trial; only unfinished ones matter.
+        #: Which thread asked for which trial that is not told yet.
         self._asked: dict[int, int] = {}
         self._warned = False
 
@@ -143,7 +148,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         with self._lock:
             self._turn_to(study)
             found = self._intersection.calculate(study)
-        return {name: d for name, d in found.items() if _records.parameter(d) is not None}
+        return {name: d for name, d in found.items() if parameter(d) is not None}
 
     def sample_relative(
         self, study: Any, trial: Any, search_space: dict[str, Any]
@@ -181,24 +186,15 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         self._asked.pop(trial.number, None)
         self._independent.after_trial(study, trial, state, values)
 
-    def _turn_to(self, study: Any) -> None:
-        """One study at a time is remembered."""
-        if study.study_name != self._study:
-            self._forget_study(study.study_name)
-
-    def _forget_study(self, name: str) -> None:
-        self._study, self._view, self._asked, self._warned = name, None, {}, False
-        self._intersection = optuna.search_space.IntersectionSearchSpace()
-
     def _run(self, study: Any, space: Mapping[str, Any]) -> _records.View:
         """The run over ``space``, up to date; begun if there is none."""
         name = _records.attribute(space)
         kept = _records.settings(study, name) or self._begun(study, name, space)
-        total = None if kept["budgets"] is None else kept["before"] + sum(kept["budgets"])
-        if total is not None and self._n_trials is not None and self._n_trials > total:
-            kept = {**kept, "budgets": [*kept["budgets"], self._n_trials - total]}
+        longer = self._wanted.extended(kept)
+        if longer is not None:
+            kept = longer
             _records.keep_settings(study, name, kept)
-        self._compare(kept)
+        self._say_what_differs(kept)
         if self._view is None or self._view.run != kept["run"]:
             self._view = _records.View(kept)
         self._view.extend(kept)
@@ -212,43 +208,13 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         # would be there.
         kept = _records.settings(study, name)
         if kept is None:
-            _records.keep_settings(study, name, self._begin(study, space, earlier))
+            _records.keep_settings(study, name, self._wanted.begin(study, space, earlier))
             kept = _records.settings(study, name)
             assert kept is not None
         return kept
 
-    def _begin(
-        self, study: Any, space: Mapping[str, Any], earlier: _records.View | None
-    ) -> dict[str, Any]:
-        """Settings of a new run. Where another came before, over more parameters, it starts from
-        what that one recommends and has what is left of the trials."""
-        start = {name: value for name, value in self._x0.items() if name in space}
-        before = 0 if self._search_space is not None else 1
-        if earlier is not None:
-            found = earlier.named.decode(earlier.replay.recommend().x)
-            start |= {name: found[name] for name in found if space.get(name) == earlier.space[name]}
-            before = len(_records.trials(study)) - 1
-        _check_start(start, space)
-        budgets = None if self._n_trials is None else [max(1, self._n_trials - before)]
-        return _records.begin(
-            space,
-            seed=_drawn_seed(study) if self._seed is None else self._seed,
-            method=self._method,
-            workers=self._workers,
-            start=start,
-            sigma0=self._sigma0,
-            before=before,
-            budgets=budgets,
-        )
-
-    def _compare(self, kept: Mapping[str, Any]) -> None:
-        """Say so, once, where the study's run was begun with other settings."""
-        mine = {"method": self._method, "workers": self._workers, "sigma0": self._sigma0}
-        if self._seed is not None:
-            mine["seed"] = self._seed
-        other = [name for name, value in mine.items() if kept[name] != value]
-        if (kept["budgets"] is None) != (self._n_trials is None):
-            other.append("n_trials")
+    def _say_what_differs(self, kept: Mapping[str, Any]) -> None:
+        other = self._wanted.differences(kept)
         if other and not self._warned:
             self._warned = True
             warnings.warn(
@@ -313,16 +279,6 @@ def _say_who_is_awaited(number: int, view: _records.View, overdue: float | None)
     )
 
 
-def _plain(method: Method) -> Any:
-    """The method as it is kept in the storage."""
-    try:
-        return _data.encode(method)
-    except _data.DataError:
-        raise ValueError(
-            f"method must have plain options to be kept in the storage, got {shown(method)}"
-        ) from None
-
-
 def _checked_space(space: Any) -> dict[str, Any] | None:
     if space is None:
         return None
@@ -331,29 +287,7 @@ def _checked_space(space: Any) -> dict[str, Any] | None:
         raise ValueError(
             f"search_space must be a dictionary of Optuna distributions or None, got {shown(space)}"
         )
-    kept = {name: d for name, d in space.items() if _records.parameter(d) is not None}
+    kept = {name: d for name, d in space.items() if parameter(d) is not None}
     if not kept:
         raise ValueError(f"search_space must leave something to choose, got {shown(space)}")
     return kept
-
-
-def _checked_x0(x0: Any, space: Mapping[str, Any] | None) -> dict[str, Any]:
-    if x0 is not None and not isinstance(x0, Mapping):
-        raise ValueError(f"x0 must be a dictionary of parameters or None, got {shown(x0)}")
-    found = dict(x0 or {})
-    if space is not None:
-        _check_start(found, space)
-    return found
-
-
-def _check_start(start: Mapping[str, Any], space: Mapping[str, Any]) -> None:
-    try:
-        _records.named(space).encode(start)
-    except ValueError as error:
-        raise ValueError(f"x0 {error}") from None
-
-
-def _drawn_seed(study: Any) -> int:
-    """A seed that all workers of a study draw alike."""
-    first = _records.trials(study)[0].datetime_start
-    return int(hashlib.sha256(f"{study.study_name} {first}".encode()).hexdigest()[:12], 16)

@@ -20,12 +20,11 @@ import numpy as np
 
 from noisewise._check import integer, shown
 from noisewise.integrations._extra import extra
-from noisewise.integrations._named import Named, Options
+from noisewise.integrations._named import Named
+from noisewise.integrations._spaces import named
 from noisewise.methods import Method
 from noisewise.optimizer import Optimizer
-from noisewise.parameters import Float, Int, Parameter, parameter
 from noisewise.recommend import estimate
-from noisewise.space import Space
 
 if extra("sklearn"):  # which says so where it is missing
     from sklearn.base import clone, is_classifier
@@ -119,10 +118,10 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         ``params`` go to the estimator's ``fit``, split like X where they have a value per sample;
         ``groups`` goes to the splitter.
         """
-        named, budget = _named(self.space), integer("budget", self.budget, least=2)
+        space, budget = named(self.space), integer("budget", self.budget, least=2)
         self._check_choices()
         # scikit-learn's own words for names that the estimator does not have, before any fit.
-        clone(self.estimator).set_params(**named.decode(np.full(named.dimension, 0.5)))
+        clone(self.estimator).set_params(**space.decode(np.full(space.dimension, 0.5)))
         X, y = indexable(X, y)
         groups = params.pop("groups", None)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
@@ -133,11 +132,11 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         confirm = max(1, min(len(folds), budget // _CONFIRM_SHARE))
         opt = Optimizer(
-            budget=budget, bounds=named.bounds, method=self.method, rng=seed, confirm=confirm
+            budget=budget, bounds=space.bounds, method=self.method, rng=seed, confirm=confirm
         )
         job = _Job(self.estimator, X, y, params, folds, self.scorer_, self.error_score, seed)
-        searched, confirmed = self._search(opt, named, job)
-        self._keep(named, opt, searched, confirmed)
+        searched, confirmed = self._search(opt, space, job)
+        self._keep(space, opt, searched, confirmed)
         if self.refit:
             self._refit(X, y, params)
         return self
@@ -148,7 +147,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         if not isinstance(self.refit, bool):
             raise ValueError(f"refit must be True or False, got {shown(self.refit)}")
 
-    def _search(self, opt: Optimizer, named: Named, job: _Job) -> tuple[list[Fit], list[Fit]]:
+    def _search(self, opt: Optimizer, space: Named, job: _Job) -> tuple[list[Fit], list[Fit]]:
         """Fits of the search and fits that measured the recommendation."""
         searched: list[Fit] = []
         confirmed: list[Fit] = []
@@ -160,7 +159,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
             # Each fold once before any twice, whatever the search drew.
             folds = range(len(wave)) if last else map(job.fold, ids)
             fits = parallel(
-                delayed(job)(id, named.decode(trial.x), fold % len(job.folds))
+                delayed(job)(id, space.decode(trial.x), fold % len(job.folds))
                 for id, trial, fold in zip(ids, wave, folds, strict=True)
             )
             (confirmed if last else searched).extend(fits)
@@ -168,7 +167,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         return searched, confirmed
 
     def _keep(
-        self, named: Named, opt: Optimizer, searched: list[Fit], confirmed: list[Fit]
+        self, space: Named, opt: Optimizer, searched: list[Fit], confirmed: list[Fit]
     ) -> None:
         failed = [fit.error for fit in searched + confirmed if fit.error]
         total = len(searched) + len(confirmed)
@@ -181,12 +180,12 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
                 stacklevel=3,
             )
         self.result_ = opt.result()
-        self.best_params_ = named.decode(self.result_.x)
+        self.best_params_ = space.decode(self.result_.x)
         groups: dict[str, list[Fit]] = {}
         for fit in searched:
             groups.setdefault(repr(fit.params), []).append(fit)
         rows = [*groups.values(), confirmed or [Fit(self.best_params_, 0, math.nan)]]
-        self.cv_results_ = _results(rows, named.names, self.n_splits_)
+        self.cv_results_ = _results(rows, space.names, self.n_splits_)
         self.best_index_ = len(rows) - 1
         self.best_score_, self.best_score_se_ = estimate(np.array([f.score for f in rows[-1]]))
 
@@ -282,42 +281,3 @@ def _moments(values: list[list[float]]) -> tuple[Any, Any]:
     mean = np.array([np.mean(row) if row else math.nan for row in kept])
     std = np.array([np.std(row) if row else math.nan for row in kept])
     return mean, std
-
-
-def _named(space: Any) -> Named:
-    given = space.parameters if isinstance(space, Space) else space
-    if not isinstance(given, Mapping) or not given:
-        raise ValueError(
-            f"space must be a noisewise.Space or a dictionary of at least one parameter, got "
-            f"{shown(space)}"
-        )
-    return Named({name: _parameter(name, one) for name, one in given.items()})
-
-
-def _parameter(name: str, given: Any) -> Parameter:
-    try:
-        if isinstance(given, Parameter):
-            return given
-        if isinstance(given, str):
-            return parameter(given)
-        if isinstance(given, (list, tuple, np.ndarray)) and len(given) >= 2:
-            return Options(tuple(given))
-        if hasattr(given, "dist") and hasattr(given, "support"):
-            return _distribution(given)
-    except ValueError as error:
-        raise ValueError(f"space: {name} {error}") from None
-    raise ValueError(
-        f"space: {name} must be text such as '1e-4..1:log', an object of noisewise.space, two or "
-        f"more options or a scipy.stats distribution, got {shown(given)}"
-    )
-
-
-def _distribution(given: Any) -> Parameter:
-    """The range of a frozen distribution of scipy.stats."""
-    low, high = (float(end) for end in given.support())
-    kind = given.dist.name
-    if kind == "randint":
-        return Int(int(low), int(high))
-    if kind in ("uniform", "loguniform", "reciprocal"):
-        return Float(low, high, log=kind != "uniform")
-    raise ValueError(f"must be uniform, loguniform or randint of scipy.stats, got {kind}")

@@ -1,0 +1,39 @@
+"""Optuna's distributions as parameters of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from noisewise.integrations._extra import extra
+from noisewise.integrations._named import Named, Options, Steps
+from noisewise.parameters import Float, Int, Parameter
+
+optuna = extra("optuna")
+
+
+def parameter(distribution: Any) -> Parameter | None:
+    """The parameter of an Optuna distribution; None where there is nothing to choose or its range
+    is too large to be searched."""
+    d = distribution
+    if d.single():
+        return None
+    try:
+        if isinstance(d, optuna.distributions.CategoricalDistribution):
+            return Options(tuple(d.choices))
+        if isinstance(d, optuna.distributions.IntDistribution):
+            whole = Int(d.low, d.high, d.log)
+            return whole if d.step == 1 else Steps(d.low, d.step, (d.high - d.low) // d.step)
+        if isinstance(d, optuna.distributions.FloatDistribution):
+            if d.step is None:
+                return Float(d.low, d.high, d.log)
+            return Steps(d.low, d.step, round((d.high - d.low) / d.step))
+    except ValueError:
+        return None
+    return None
+
+
+def named(space: Mapping[str, Any]) -> Named:
+    """The parameters of a search space that `parameter` knows."""
+    found = {name: parameter(d) for name, d in space.items()}
+    return Named({name: p for name, p in found.items() if p is not None})

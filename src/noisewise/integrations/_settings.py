@@ -1,0 +1,109 @@
+"""Settings of a run in an Optuna study: what a worker wants, and what the study keeps."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from noisewise import _data
+from noisewise._check import integer, positive_real, shown
+from noisewise.integrations import _records
+from noisewise.integrations._distributions import named
+from noisewise.methods import Method
+from noisewise.optimizer import resolve
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a worker was given; the study keeps what its first worker wanted."""
+
+    n_trials: int | None
+    seed: int | None
+    #: As it is kept in the storage, see `encoded`.
+    method: Any
+    workers: int
+    x0: Mapping[str, Any] | None
+    sigma0: float
+    #: Whether the search space need not be learnt from a first trial.
+    knows_space: bool
+
+    def __post_init__(self) -> None:
+        plain: dict[str, Any] = {
+            "workers": integer("workers", self.workers, least=1),
+            "sigma0": positive_real("sigma0", self.sigma0, most=1.0),
+        }
+        if self.n_trials is not None:
+            plain["n_trials"] = integer("n_trials", self.n_trials, least=2)
+        if self.seed is not None:
+            plain["seed"] = integer("seed", self.seed, least=0)
+        for name, value in plain.items():  # numpy's numbers cannot be kept in a storage
+            object.__setattr__(self, name, value)
+        if self.x0 is not None and not isinstance(self.x0, Mapping):
+            raise ValueError(f"x0 must be a dictionary of parameters or None, got {shown(self.x0)}")
+
+    def begin(
+        self, study: Any, space: Mapping[str, Any], earlier: _records.View | None
+    ) -> dict[str, Any]:
+        """Settings of a new run. Where another came before, over more parameters, it starts from
+        what that one recommends and has what is left of the trials."""
+        start = {name: value for name, value in (self.x0 or {}).items() if name in space}
+        before = 0 if self.knows_space else 1
+        if earlier is not None:
+            found = earlier.named.decode(earlier.replay.recommend().x)
+            start |= {name: found[name] for name in found if space.get(name) == earlier.space[name]}
+            before = len(_records.trials(study)) - 1
+        check_start(start, space)
+        return _records.begin(
+            space,
+            seed=_drawn_seed(study) if self.seed is None else self.seed,
+            method=self.method,
+            workers=self.workers,
+            start=start,
+            sigma0=self.sigma0,
+            before=before,
+            budgets=None if self.n_trials is None else [max(1, self.n_trials - before)],
+        )
+
+    def extended(self, kept: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The study's settings with more trials; None where they have as many as are wanted."""
+        if kept["budgets"] is None or self.n_trials is None:
+            return None
+        more = self.n_trials - kept["before"] - sum(kept["budgets"])
+        return {**kept, "budgets": [*kept["budgets"], more]} if more > 0 else None
+
+    def differences(self, kept: Mapping[str, Any]) -> list[str]:
+        """Names of the study's settings that are not as wanted."""
+        mine = {"method": self.method, "workers": self.workers, "sigma0": self.sigma0}
+        if self.seed is not None:
+            mine["seed"] = self.seed
+        other = [name for name, value in mine.items() if kept[name] != value]
+        if (kept["budgets"] is None) != (self.n_trials is None):
+            other.append("n_trials")
+        return other
+
+
+def encoded(method: str | Method) -> Any:
+    """The method as it is kept in the storage."""
+    found = resolve(method)
+    try:
+        return _data.encode(found)
+    except _data.DataError:
+        raise ValueError(
+            f"method must have plain options to be kept in the storage, got {shown(found)}"
+        ) from None
+
+
+def check_start(start: Mapping[str, Any] | None, space: Mapping[str, Any]) -> None:
+    """Whether the parameters lie in the space."""
+    try:
+        named(space).encode(start or {})
+    except ValueError as error:
+        raise ValueError(f"x0 {error}") from None
+
+
+def _drawn_seed(study: Any) -> int:
+    """A seed that all workers of a study draw alike."""
+    first = _records.trials(study)[0].datetime_start
+    return int(hashlib.sha256(f"{study.study_name} {first}".encode()).hexdigest()[:12], 16)
