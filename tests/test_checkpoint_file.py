@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import time
+import tracemalloc
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -266,6 +268,60 @@ def test_wrong_fields_are_refused_or_harmless(tmp_path: Path, confirming: bool) 
             else:
                 refused += 1
     assert refused > 5 * accepted
+
+
+def test_wrong_fields_of_candidates_handed_out_early(tmp_path: Path) -> None:
+    """Those of the generation under way and of the next one, some of them told."""
+    path = tmp_path / "run"
+    opt = support.start(CMAES(population=5), d=2, budget=60, lookahead=3, late=1)
+    for trial in [*opt.ask()[:7], *opt.ask()[:4]]:
+        opt.tell(trial.id, support.noisy(trial))
+    assert opt.data[1].ahead is not None
+    opt.save(path)
+    content = json.loads(path.read_bytes().split(b"\n")[1])
+    mine = [p for p in leaves(content) if {"ahead", "means", "lookahead", "late"} & set(p)]
+    assert len(mine) >= 10
+    refused = sum(
+        not check(path, replaced(content, where, value), where)
+        for where in mine
+        for value in _REPLACEMENTS
+    )
+    assert refused > 3 * len(mine)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"controls.population": 10**7, "setup.budget": 10**12, "ledger.budget": 10**12},
+        {"controls.repeats": 10**9, "setup.budget": 10**12, "ledger.budget": 10**12},
+        {"ledger.budget": 10**12, "ledger.reserve": 10**12 - 30},
+        {"seen.capacity": 10**12},
+        {"setup.lookahead": 10**12, "setup.budget": 10**12, "ledger.budget": 10**12},
+        {"setup.dimension": 10**9},
+        {"history.n": 10**12},
+        {"next_id": 10**30},
+    ],
+    ids=range(8),
+)
+def test_hostile_numbers_cost_little(tmp_path: Path, wrong: dict[str, int]) -> None:
+    """Whether such a file is refused or not: it fills neither the memory nor the day."""
+    path = tmp_path / "run"
+    saved(path, tells=6, confirm=4)
+    content = json.loads(path.read_bytes().split(b"\n")[1])
+    run = content["run"]["~Run"]
+    for name, value in wrong.items():
+        *outer, last = name.split(".")
+        place = run[outer[0]] if outer else {"": run}
+        next(iter(place.values()))[last] = value
+    began = time.process_time()
+    tracemalloc.start()
+    try:
+        load(written(path, content))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1e8
+    assert time.process_time() - began < 10.0
 
 
 def test_wrong_fields_of_every_method(method: Method, tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ from noisewise.methods import Method
 from noisewise.result import ALL_FAILED, RUNNING, STOPPED
 from noisewise.run import Run
 
-#: More evaluations than this in one generation are taken for damage.
-_MOST = 10**8
+#: More evaluations than this at a time are taken for damage, and more candidates than this many
+#: coordinates in all, unless there are few: a rehearsal must not fill the memory.
+_MOST = 10**7
+_FEW = 1000
 #: Generations of a rehearsal.
 _REHEARSED = 2
 
@@ -63,10 +65,12 @@ def _ledger(run: Run) -> bool:
         min(*counts, ledger.failures, ledger.remaining - ledger.reserve) >= 0
         and ledger.failures <= ledger.told == ledger.charged - _untold(run)
         and 1 <= run.setup.budget <= ledger.budget
+        and ledger.reserve <= _MOST
         and run.setup.workers >= 1
         and 0 <= run.setup.lookahead <= _MOST
         and 0 <= run.setup.late <= _MOST
         and (ledger.confirmation > 0) == run.confirming
+        and (ledger.remaining == 0 or not run.confirming)
     )
 
 
@@ -108,7 +112,7 @@ def _state(run: Run) -> bool:
 def _controls(run: Run) -> bool:
     controls = run.controls
     return (
-        2 <= controls.population <= _MOST
+        2 <= controls.population <= max(_MOST // run.setup.dimension, _FEW)
         and 0.0 < controls.c_mean < np.inf
         and 1 <= controls.repeats <= _MOST // controls.population
         and 0 <= controls.reevaluations <= _MOST

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
+import support
 from noisewise._types import FloatArray
 
 
@@ -116,3 +119,30 @@ def test_the_guide_does_what_it_prints() -> None:
         with contextlib.redirect_stdout(said):
             exec(code, names)
         assert said.getvalue() == expected
+
+
+def test_the_probe_may_use_workers() -> None:
+    """Where evaluations run does not change what the probe says."""
+    given: dict[str, Any] = {"x0": [2.0] * 4, "sigma0": 1.0, "rng": 3}
+    here = nw.probe(support.bumpy, **given)
+    assert nw.probe(support.bumpy, **given, workers=2) == here
+    with ThreadPoolExecutor(3) as pool:
+        assert nw.probe(support.bumpy, **given, executor=pool) == here
+    assert nw.probe(lambda x, a: a * support.bumpy(x), **given, args=(2.0,), workers=2) == here
+
+
+def test_a_probe_gives_up_what_takes_too_long_and_raises_what_is_raised() -> None:
+    def slow(x: Any) -> float:
+        if x[0] > 2.5:
+            time.sleep(30.0)
+        return support.bumpy(x)
+
+    report = nw.probe(slow, [2.0] * 4, sigma0=1.0, n=6, rng=0, workers=4, timeout=0.3)
+    assert report.nfev == 12
+
+    def wrong(x: Any) -> float:
+        raise KeyError("lost")
+
+    for workers in (1, 2):
+        with pytest.raises(KeyError, match="lost"):
+            nw.probe(wrong, [2.0], sigma0=1.0, workers=workers)

@@ -1,0 +1,94 @@
+"""The commands behind docs/reliability.md, with fewer faults."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from noisewise_bench.reliability import kills, load, utilisation, workers
+from noisewise_bench.reliability.__main__ import main
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of a Markdown table, without its head."""
+    return [[c.strip() for c in line.strip("|").split("|")] for line in text.splitlines()[2:]]
+
+
+@pytest.mark.parametrize(
+    ("number", "fault", "count"), [(1, "kill -9", 12), (3, "kill -9", 12), (3, "Ctrl-C", 6)]
+)
+def test_killed_drivers_lose_nothing(number: int, fault: str, count: int) -> None:
+    tally = kills.torture(number, fault, count)
+    assert tally.kills == count
+    assert tally.same == tally.runs
+    assert tally.lost == tally.doubled == 0
+    assert tally.again <= number * count
+    assert tally.evaluations == 152 * tally.runs
+
+
+def test_a_driver_that_loses_something_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tally is worth something: without its journal a run forgets what it knew."""
+    monkeypatch.setattr("noisewise.checkpoint.Journal.append", lambda *args: None)
+    monkeypatch.setattr("noisewise.checkpoint._FRESHEN", 1e9)
+    tally = kills.torture(1, "kill -9", 4)
+    assert tally.lost > 0
+
+
+def test_killed_workers(capsys: pytest.CaptureFixture[str]) -> None:
+    survived = workers.survive("processes", 3, 120, 0.1)
+    assert survived.same
+    assert survived.deaths > 4
+    assert (survived.evaluations, survived.failures) == (120, 0)
+    assert "| yes |" in "\n".join(workers.table(iter([survived])))
+
+
+def test_faults_of_the_disk(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["disk", "--times", "2"])
+    found = rows(capsys.readouterr().out)
+    assert [row[0] for row in found] == [
+        "the disk is full",
+        "the path cannot be written",
+        "a second process on one checkpoint",
+        "a damaged file",
+    ]
+    for _, injected, clear, survived, example in found:
+        assert injected == clear == survived
+        assert example
+
+
+def test_the_price_of_busy_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(utilisation, "METHODS", ("cma-es",))
+    found = list(utilisation.price(8, 300, seeds=2))
+    assert len(found) == len(utilisation.NOISES) * len(utilisation.WAYS)
+    by_way = {(p.noise, p.way): p for p in found}
+    for noise in utilisation.NOISES:
+        waiting, *others = (by_way[noise, way] for way in utilisation.WAYS)
+        assert waiting.regret == 0.0
+        assert all(other.utilisation > waiting.utilisation for other in others)
+
+
+def test_real_workers_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by how much: this machine may be busy with other things."""
+    monkeypatch.setattr(utilisation, "METHODS", ("cma-es",))
+    monkeypatch.setattr(utilisation, "TIMES", {"equal": 0.0})
+    [measured] = utilisation.measure(10, 64, 0.05, None)
+    assert measured.lookahead == 4
+    assert 0.1 < measured.utilisation <= 1.0
+
+
+def test_memory_stays_flat_and_large_problems_do_not_surprise() -> None:
+    _, tenth, end = load.evaluations(total=20_000)
+    assert end < tenth + 0.6  # megabytes; the history takes a row of numbers per generation
+    for d, covariance in ((2000, "diagonal"), (300, "full")):
+        per_generation, ratio = load.dimension(d, covariance, generations=5)
+        assert ratio < 1.0
+        assert per_generation < 5.0
+
+
+def test_many_workers() -> None:
+    nfev, used = load.many_workers(workers=64, budget=128, mean=0.01)
+    assert nfev == 128
+    assert 0.0 < used <= 1.0
