@@ -114,15 +114,21 @@ def _arms(rows: Sequence[Row]) -> Table:
         *(Column(name) for name in ("selection", "second looks", "weights", "mean", "further")),
         *(Column(f"d = {d}", fixed) for d in DIMENSIONS),
     )
-    by_d = {d: Logs.read(of(rows, dimension=d), "recommended") for d in DIMENSIONS}
+    arms = (*factorial(), *FURTHER)
+    complete = {}  # problems on which every arm was run
+    for d in DIMENSIONS:
+        found = Logs.read(of(rows, dimension=d), "recommended").of.values()
+        complete[d] = [logs for logs in found if {arm.method(d) for arm in arms} <= set(logs)]
     body = []
-    for arm in (*factorial(), *FURTHER):
-        cells = []
-        for d, logs in by_d.items():
-            known = [each[arm.method(d)] for each in logs.of.values() if arm.method(d) in each]
-            cells.append(float(np.mean(known)) if known else float("nan"))
+    for arm in arms:
+        cells = [
+            float(np.mean([logs[arm.method(d)] for logs in some])) if some else float("nan")
+            for d, some in complete.items()
+        ]
         body.append((arm.selection, arm.looks, arm.profile, arm.mean, _further(arm), *cells))
-    return Table("Mean log10 recommended regret of every arm", columns, tuple(body))
+    numbers = ", ".join(f"{len(some)} at d = {d}" for d, some in complete.items())
+    notes = (f"Means over the problems on which every arm was run: {numbers}.",)
+    return Table("Mean log10 recommended regret of every arm", columns, tuple(body), notes)
 
 
 def _further(arm: Arm) -> str:
