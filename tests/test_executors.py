@@ -20,8 +20,8 @@ import pytest
 
 import noisewise as nw
 import support
-from noisewise.executors import Limits, WorkerDied, processes, start
-from noisewise.executors.base import enqueue
+from noisewise.executors import processes, start
+from noisewise.executors.base import Limits, WorkerDied, enqueue
 from noisewise.executors.processes import Processes, _check_picklable, _work
 from noisewise.methods import CMAES, Method
 

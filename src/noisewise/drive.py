@@ -8,7 +8,8 @@ from concurrent.futures import BrokenExecutor
 from noisewise._values import as_value
 from noisewise.checkpoint import Journal
 from noisewise.errors import BadValueError, EvaluationError
-from noisewise.executors import EvaluationTimeout, Evaluator, Outcome
+from noisewise.executors import Evaluator, Outcome
+from noisewise.executors.base import EvaluationTimeout
 from noisewise.optimizer import Optimizer
 
 

@@ -12,7 +12,8 @@ from noisewise._check import one_of, shown
 from noisewise.checkpoint import Journal
 from noisewise.drive import Drive
 from noisewise.errors import CheckpointError
-from noisewise.executors import Evaluator, Limits
+from noisewise.executors import Evaluator
+from noisewise.executors.base import Limits
 from noisewise.methods import Method
 from noisewise.optimizer import Optimizer
 from noisewise.report.progress import Progress

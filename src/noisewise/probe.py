@@ -14,7 +14,8 @@ from noisewise._types import FloatArray
 from noisewise._values import as_value
 from noisewise.core.covariance import Diagonal
 from noisewise.core.strategy import Strategy
-from noisewise.executors import EvaluationTimeout, Evaluator, Limits
+from noisewise.executors import Evaluator
+from noisewise.executors.base import EvaluationTimeout, Limits
 from noisewise.generation import Setup
 from noisewise.methods.base import default_population
 from noisewise.noise.misranking import footrule, kendall, top_mu

@@ -14,6 +14,7 @@ import pytest
 
 import noisewise as nw
 import support
+from noisewise.executors.base import Limits
 from noisewise.methods import CMAES
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
@@ -88,7 +89,7 @@ def check_deaths_and_errors(executor: Any, folder: Path) -> None:
 
 
 def test_dask(client: Any, tmp_path: Path) -> None:
-    assert nw.executors.dask(client).start(support.bumpy, (), nw.executors.Limits()).workers == 2
+    assert nw.executors.dask(client).start(support.bumpy, (), Limits()).workers == 2
     check_deaths_and_errors(nw.executors.dask(client), tmp_path)
     client.wait_for_workers(2)
     address = nw.executors.dask(client.scheduler.address, workers=3)
@@ -138,7 +139,7 @@ def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ray(ray: Any, tmp_path: Path) -> None:
-    assert nw.executors.ray().start(support.bumpy, (), nw.executors.Limits()).workers == 2
+    assert nw.executors.ray().start(support.bumpy, (), Limits()).workers == 2
     check_deaths_and_errors(nw.executors.ray(), tmp_path)
     assert ray.is_initialized()  # it stays the user's
 

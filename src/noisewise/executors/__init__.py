@@ -13,14 +13,12 @@ from typing import Any
 
 from noisewise._check import integer, shown
 from noisewise.executors.base import (
-    EvaluationTimeout,
     Evaluator,
     Limits,
     Outcome,
     Serial,
     Spec,
     Vectorized,
-    WorkerDied,
 )
 from noisewise.executors.futures import ExecutorSource, Futures
 from noisewise.executors.on_dask import dask
@@ -28,12 +26,9 @@ from noisewise.executors.on_ray import ray
 from noisewise.executors.processes import Processes, processes
 
 __all__ = [
-    "EvaluationTimeout",
     "Evaluator",
-    "Limits",
     "Outcome",
     "Spec",
-    "WorkerDied",
     "dask",
     "processes",
     "ray",
