@@ -85,7 +85,7 @@ def test_the_command_resumes_and_says_how(toy: Artifact, tmp_path: Path) -> None
     page = (tmp_path / "a" / "toy.md").read_text()
     assert page == (tmp_path / "b" / "toy.md").read_text()
     assert "--only toy --scale short" in page
-    assert "8 runs: bbob-noisy d = 2, B = 30d, instances 1-2, noise seeds 1" in page
+    assert "8 runs: bbob-noisy d = 2, B = 30d, instances 1-2, noise seeds 1, 2 methods)" in page
     assert "Mind the gap." in page
     assert "![What it shows.](toy-1.svg)" in page
     assert "3/1" in page

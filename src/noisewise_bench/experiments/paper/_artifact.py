@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -106,23 +106,26 @@ def command(artifact: Artifact, scale: Scale) -> str:
     return f"python -m noisewise_bench.reproduce --only {artifact.name} --scale {scale.name}"
 
 
-def describe(rows: Iterable[Row]) -> str:
+def describe(rows: Sequence[Row]) -> str:
     """Runs, dimensions, budgets, instances and noise seeds of the rows, in words."""
-    groups: dict[tuple[str, str, int], list[Row]] = {}
-    rows = list(rows)
-    for row in rows:
-        groups.setdefault((row.suite, row.budget, row.dimension), []).append(row)
     if not rows:
         return "no campaign: computed on the spot with fixed seeds"
-    # Groups that differ only in their dimension are told together.
-    told: dict[tuple[str, str, str, str], list[int]] = {}
-    for (suite, budget, d), group in sorted(groups.items()):
+    runs: dict[tuple[str, str, int, str], list[Row]] = {}
+    for row in rows:
+        runs.setdefault((row.suite, row.budget, row.dimension, row.method), []).append(row)
+    # Methods that ran on the same instances are told together, and so are dimensions then.
+    methods: dict[tuple[str, str, str, str, int], list[str]] = {}
+    for (suite, budget, d, method), group in sorted(runs.items()):
         marks = re.findall(r"/[is](\d+)", " ".join(row.problem for row in group))
         instances = span(sorted({int(mark) for mark in marks})) if marks else "-"
         seeds = span(sorted({row.seed for row in group}))
-        told.setdefault((suite, budget, instances, seeds), []).append(d)
+        methods.setdefault((suite, budget, instances, seeds, d), []).append(method)
+    told: dict[tuple[str, str, str, str, tuple[str, ...]], list[int]] = {}
+    for (suite, budget, instances, seeds, d), names in methods.items():
+        told.setdefault((suite, budget, instances, seeds, tuple(names)), []).append(d)
     parts = [
-        f"{suite} d = {commas(ds)}, B = {budget}, instances {instances}, noise seeds {seeds}"
-        for (suite, budget, instances, seeds), ds in told.items()
+        f"{suite} d = {commas(ds)}, B = {budget}, instances {instances}, noise seeds {seeds}, "
+        f"{len(names)} methods"
+        for (suite, budget, instances, seeds, names), ds in told.items()
     ]
     return f"{len(rows)} runs: " + "; ".join(parts)

@@ -62,8 +62,8 @@ def make(rows: list[Row], scale: Scale) -> Output:
         "The published counts on the HPO tasks come from a smaller budget that was not "
         "published; here they have B = 200.",
     )
-    tables = [_which(rows), *(_table(rows, side) for side in SIDES), _subsets(rows)]
-    return Output(tables, notes=notes)
+    tables = [_which(rows), *(_table(rows, side) for side in SIDES)]
+    return Output([*tables, _subsets(rows), _denoising(rows)], notes=notes)
 
 
 def _which(rows: Sequence[Row]) -> Table:
@@ -120,17 +120,39 @@ def _table(rows: Sequence[Row], side: str) -> Table:
     return duel_table(title, ("against", "where"), entries)
 
 
+def _split(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows on the high-misranking functions, and on the others."""
+    high = {f"f{function}" for function in HIGH}
+    functions = of(rows, suite="bbob-noisy")
+    return {
+        "high misranking": [r for r in functions if function_of(r.problem) in high],
+        "complement": [r for r in functions if function_of(r.problem) not in high],
+    }
+
+
+def _denoising(rows: Sequence[Row]) -> Table:
+    """What repeated evaluations are worth against CMA-ES, all dimensions together."""
+    entries: list[Entry] = []
+    for side in SIDES:
+        for role in (RES5, RES10, UH):
+            for where, here in _split(rows).items():
+                for metric in METRICS[1:]:
+                    found = duel(here, SIDES[side][role], SIDES[side][CMA], metric)
+                    if found.n:
+                        entries.append(((side, role, where), found, None))
+    title = "Repeated evaluations against CMA-ES of the same kind, d = 10, 20, 40, B = 200d"
+    return duel_table(title, ("kind", "method", "where"), entries)
+
+
 def _subsets(rows: Sequence[Row]) -> Table:
     """RB-PEM and probe-and-switch against CMA-ES where misranking is high, and elsewhere."""
     entries: list[Entry] = []
-    high = {f"f{function}" for function in HIGH}
     for side in SIDES:
         for role in (RB, SWITCH):
             for d in (10, 20, 40):
-                here = of(rows, suite="bbob-noisy", dimension=d)
-                for where, wanted in (("high misranking", True), ("complement", False)):
-                    part = [r for r in here if (function_of(r.problem) in high) == wanted]
+                for where, part in _split(of(rows, dimension=d)).items():
                     for metric in METRICS[1:]:
+                        wanted = where == "high misranking"
                         published = side == "as run" and role == RB and wanted
                         known = HIGH_200D[d] if published and metric == METRICS[1] else None
                         found = duel(part, SIDES[side][role], SIDES[side][CMA], metric)
