@@ -30,7 +30,12 @@ CHECKED = 50
 
 @dataclass(frozen=True)
 class Grid:
-    """Every combination of its four parts is one run. Build it with `Grid.of`."""
+    """Every combination of its four parts is one run. Build it with `Grid.of`.
+
+    >>> grid = Grid.of(["noisysphere/d14/n8.1"], ["auto", "cma-es"], ["100d"], range(1, 4))
+    >>> len(list(grid.tasks()))
+    6
+    """
 
     problems: tuple[str, ...]
     methods: tuple[str, ...]
@@ -153,6 +158,12 @@ def run(
 
     ``workers`` local processes (default: all cores), or the workers of a Dask cluster whose
     scheduler is at the address ``scheduler``. Stopping at any moment loses only runs in flight.
+
+    >>> import tempfile
+    >>> grid = Grid.of(["noisysphere/d14/n8.1"], ["cma-es"], [100], [1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run(grid, f"{folder}/rows.sqlite", workers=1, progress=False)
+    Summary(planned=1, found=0, computed=1, failed=0, stale=0)
     """
     if workers is not None and workers < 1:
         raise BenchError(f"workers is {workers}, it takes a number of at least 1")

@@ -55,6 +55,12 @@ class Oracle:
 
     Call it with one point (d,) for a float or with rows (n, d) for an array. `report` lets a
     method say what it would recommend now; it costs nothing and feeds the convergence curve.
+
+    >>> from noisewise_bench.problems import make
+    >>> oracle = Oracle(make("bbob-noisy/f110/i1/d10"), 100, np.random.default_rng(1))
+    >>> values = oracle(np.zeros((5, 10)))
+    >>> values.shape, oracle.remaining
+    ((5,), 95)
     """
 
     def __init__(

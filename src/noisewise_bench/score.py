@@ -51,7 +51,21 @@ class Comparison:
 
 
 def compare(groups: Iterable[Sheet], reference: str) -> list[Comparison]:
-    """Every other method against ``reference`` in every group, Holm-corrected over them all."""
+    """Every other method against ``reference`` in every group, Holm-corrected over them all.
+
+    >>> import tempfile
+    >>> from noisewise_bench import campaign
+    >>> from noisewise_bench.sheets import sheets
+    >>> from noisewise_bench.store import Store
+    >>> grid = campaign.Grid.of(["noisysphere/d14/n8.1"], ["auto", "cma-es"], [100], [1, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = campaign.run(grid, f"{folder}/rows.sqlite", workers=1, progress=False)
+    ...     with Store(f"{folder}/rows.sqlite", create=False) as store:
+    ...         rows = store.rows()
+    >>> [found] = compare(sheets(rows, "recommended", by=("dimension",)), "cma-es")
+    >>> found.method, found.n
+    ('auto', 2)
+    """
     found = []
     for sheet in groups:
         if reference in sheet.methods:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import html
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -14,7 +15,10 @@ from docs_blocks import ROOT
 
 import noisewise as nw
 from noisewise import executors, methods, space
-from noisewise_bench import headline
+from noisewise.integrations import optuna as integrations_optuna
+from noisewise.integrations import sklearn as integrations_sklearn
+from noisewise_bench import campaign, headline, problem, score
+from noisewise_bench.problems import registry
 
 PAGES = ["README.md", "docs/which-method.md"]
 
@@ -62,31 +66,54 @@ def test_what_the_headline_command_cannot_do(
         headline.tables([])
 
 
+#: Modules whose public names are promised, and names that are public for other modules only.
+PROMISED = [nw, methods, executors, space, integrations_optuna, integrations_sklearn]
+INTERNAL = {"noisewise.executors.start", "noisewise.methods.names"}
+#: Modules with examples that tests/test_doctests.py does not reach.
+ELSEWHERE = [integrations_optuna, integrations_sklearn, campaign, problem, registry, score]
+
+
 def public() -> dict[str, Any]:
     """Public classes and functions by name; interfaces apart, which only the guides can show."""
-    found = {}
-    for module in (nw, methods, executors, space):
-        for name in module.__all__:
-            thing = getattr(module, name)
-            if inspect.isclass(thing) or inspect.isfunction(thing):
-                found[f"{module.__name__}.{name}"] = thing
-    return {name: thing for name, thing in found.items() if not inspect.isabstract(thing)}
+    found = {
+        f"{module.__name__}.{name}": getattr(module, name)
+        for module in PROMISED
+        for name in module.__all__
+    }
+    return {
+        name: thing
+        for name, thing in found.items()
+        if (inspect.isclass(thing) or inspect.isfunction(thing))
+        and not inspect.isabstract(thing)
+        and name not in INTERNAL
+    }
+
+
+@pytest.mark.parametrize("module", ELSEWHERE, ids=lambda module: str(module.__name__))
+def test_examples(module: Any) -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+def listed() -> set[str]:
+    """What the pages of the API promise, one by one."""
+    pages = "\n".join(p.read_text() for p in sorted((ROOT / "docs" / "api").glob("*.md")))
+    return set(re.findall(r"^::: ([\w.]+)$", pages, re.MULTILINE))
 
 
 @pytest.mark.parametrize(("name", "thing"), public().items(), ids=list(public()))
 def test_every_public_name_has_an_example_and_a_place(name: str, thing: Any) -> None:
-    """Whether examples are right is for tests/test_doctests.py to say."""
-    if name in INTERNAL:
-        return
+    """Whether examples are right is for the doctests to say."""
     tests = doctest.DocTestFinder(recurse=False).find(thing, name)
     assert any(test.examples for test in tests), f"{name} has no example"
-    pages = "".join(p.read_text() for p in (ROOT / "docs" / "api").glob("*.md"))
-    last = name.rpartition(".")[2]
-    whole = re.search(r"^::: (noisewise\.executors|noisewise\.generation)$", pages, re.MULTILINE)
-    assert re.search(rf"^::: [\w.]+\.{last}$", pages, re.MULTILINE) or (
-        whole and name.startswith(whole[1])
-    ), f"{name} is on no page of the API"
+    module, _, last = name.rpartition(".")
+    there = any(entry.rpartition(".")[2] == last or entry == module for entry in listed())
+    assert there, f"{name} is on no page of the API"
 
 
-#: In __all__ for other modules of the library.
-INTERNAL = {"noisewise.executors.start", "noisewise.methods.names"}
+def test_the_bench_on_the_pages_has_examples() -> None:
+    ours = [entry for entry in sorted(listed()) if entry.startswith("noisewise_bench")]
+    assert ours
+    for entry in ours:
+        module, _, name = entry.rpartition(".")
+        thing = getattr(importlib.import_module(module), name)
+        assert ">>>" in (thing.__doc__ or ""), f"{entry} has no example"

@@ -52,6 +52,10 @@ class Recommended:
     had been chosen, ``standard_error`` its standard error. Where there are fewer than two,
     ``n_values`` is 0 and both are those of the last generation, which was sampled around the
     recommendation and not selected. nan where too little is known.
+
+    >>> from noisewise.integrations.optuna import Recommended
+    >>> Recommended({"rate": 0.01}, value=0.5, standard_error=0.1, n_values=10).params
+    {'rate': 0.01}
     """
 
     params: dict[str, Any]
@@ -88,6 +92,16 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         elsewhere; None: three times the longest completed trial, and at least five seconds.
     independent_sampler
         For parameters that not every trial has; None: ``optuna.samplers.RandomSampler``.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> from noisewise.integrations.optuna import NoisewiseSampler
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(sampler=NoisewiseSampler(n_trials=20, seed=1))
+    >>> study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=20)
+    >>> len(study.trials)
+    20
     """
 
     def __init__(
@@ -248,7 +262,16 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
 
 
 def recommended_params(study: Any) -> Recommended:
-    """The parameters to use, which is not ``study.best_trial``: that is the luckiest draw."""
+    """The parameters to use, which is not ``study.best_trial``: that is the luckiest draw.
+
+    >>> import optuna
+    >>> from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(sampler=NoisewiseSampler(n_trials=40, seed=1))
+    >>> study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=40)
+    >>> abs(recommended_params(study).params["x"]) < 0.2
+    True
+    """
     _single_objective(study)
     view = _records.latest(study)
     if view is None:

@@ -88,6 +88,15 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         ``n_fits`` says how many fits a row rests on.
     result_
         The `noisewise.Result` of the search; its values are negated scores.
+
+    Examples
+    --------
+    >>> from noisewise.integrations.sklearn import NoisewiseSearchCV
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> search = NoisewiseSearchCV(SVC(), {"C": "1e-2..1e2:log"}, budget=20, random_state=0)
+    >>> bool(search.fit(*load_iris(return_X_y=True)).best_score_ > 0.9)
+    True
     """
 
     def __init__(

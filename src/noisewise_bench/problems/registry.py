@@ -48,7 +48,13 @@ TASKS: Final = tuple(_TASK_MAKERS)
 
 
 def make(name: str) -> Problem:
-    """The problem of that name; of ours, the result's ``name`` makes the same problem again."""
+    """The problem of that name; of ours, the result's ``name`` makes the same problem again.
+
+    >>> import numpy as np
+    >>> problem = make("bbob-noisy/f110/i3/d10")
+    >>> problem.noisy(np.zeros((5, 10)), np.random.default_rng(1)).shape
+    (5,)
+    """
     for pattern, build in _MAKERS:
         if match := re.fullmatch(pattern, name):
             return build(**match.groupdict())
@@ -139,7 +145,11 @@ def suite(
     dimensions: Iterable[int] = (10, 20, 40),
     instances: Iterable[int] = range(1, 16),
 ) -> list[str]:
-    """Names of the problems of a suite (see `SUITES`), to be given to `make`."""
+    """Names of the problems of a suite (see `SUITES`), to be given to `make`.
+
+    >>> suite("bbob-noisy-high", dimensions=[10], instances=[1])[:2]
+    ['bbob-noisy/f108/i1/d10', 'bbob-noisy/f110/i1/d10']
+    """
     if name not in _SUITES:
         raise ValueError(f"name is {name!r}, it takes one of {', '.join(_SUITES)}")
     return _SUITES[name][1](dimensions, instances)
