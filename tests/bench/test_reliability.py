@@ -37,12 +37,32 @@ def test_a_driver_that_loses_something_is_found_out(monkeypatch: pytest.MonkeyPa
     assert tally.lost > 0
 
 
-def test_killed_workers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_killed_workers() -> None:
     survived = workers.survive("processes", 3, 120, 0.1)
     assert survived.same
     assert survived.deaths > 4
     assert (survived.evaluations, survived.failures) == (120, 0)
     assert "| yes |" in "\n".join(workers.table(iter([survived])))
+
+
+def test_commands_and_their_defaults(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def survive(where: str, *args: float) -> workers.Survived:
+        return workers.Survived(where, 1, 2, 3, 4, False)
+
+    def torture(number: int, fault: str, count: int, seed: int) -> kills.Tally:
+        return kills.Tally(number, fault, count)
+
+    monkeypatch.setattr(workers, "survive", survive)
+    monkeypatch.setattr(kills, "torture", torture)
+    main(["workers"])
+    found = rows(capsys.readouterr().out)
+    assert [row[0] for row in found] == list(workers.WHERE)
+    assert {row[-1] for row in found} == {"NO"}
+    main(["kills"])
+    found = rows(capsys.readouterr().out)
+    assert sum(int(row[2]) for row in found if row[0].startswith("kill -9")) == 200
 
 
 def test_faults_of_the_disk(capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,8 +100,8 @@ def test_real_workers_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_stays_flat_and_large_problems_do_not_surprise() -> None:
-    _, tenth, end = load.evaluations(total=20_000)
-    assert end < tenth + 0.6  # megabytes; the history takes a row of numbers per generation
+    _, tenth, end = load.evaluations(total=100_000)
+    assert end < tenth + 0.8  # megabytes; the history takes a row of numbers per generation
     for d, covariance in ((2000, "diagonal"), (300, "full")):
         per_generation, ratio = load.dimension(d, covariance, generations=5)
         assert ratio < 1.0
