@@ -65,27 +65,27 @@ def test_the_bound_on_elite_disagreement_holds_for_any_elite() -> None:
         assert top_mu(a, b, mu) <= np.sqrt(2 * footrule(a, b)) + 1e-12
 
 
-def test_a_trace_is_the_campaigns_own_run() -> None:
+def test_a_trace_is_the_run_of_a_campaign() -> None:
     problem = "bbob-noisy/f110/i1/d5"
     found = diagnostics.trace(problem)
     done = run_task(Task(problem, ONE_ENGINE[RB], "100d", 1))
-    assert done.generations is not None
-    assert len(found["shape_w1"]) == -(-done.generations // 10)
-    assert set(diagnostics.SHOWN) <= set(found)
+    assert (found.regret, found.generations) == (done.recommended_regret, done.generations)
+    assert len(found.diagnostics["shape_w1"]) == -(-found.generations // 10)
+    assert set(diagnostics.SHOWN) <= set(found.diagnostics)
 
 
 def test_diagnostics_that_separate_and_depth_that_does_not_collapse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def trace(problem: str) -> dict[str, np.ndarray]:
+    def trace(problem: str) -> diagnostics.Trace:
         bad = int(problem.split("/i")[1].split("/")[0]) > 6
         shift = {"shape_w1": 1.0}
-        return {key: np.array([np.nan, bad * shift.get(key, 0.0)]) for key in diagnostics.SHOWN}
+        columns = {key: np.array([np.nan, bad * shift.get(key, 0.0)]) for key in diagnostics.SHOWN}
+        return diagnostics.Trace(10.0 if bad else 0.1, 250, columns)
 
     monkeypatch.setattr(diagnostics, "trace", trace)
     names = [f"bbob-noisy/f110/i{i}/d10" for i in range(1, 13)]
     rows = [row(p, ONE_ENGINE[UH], 1.0) for p in names]
-    rows += [row(p, ONE_ENGINE[RB], 0.1 if i < 6 else 10.0) for i, p in enumerate(names)]
     rows += [row(p, AS_RUN[RB], 1.0, nit=211 + i % 2) for i, p in enumerate(names)]
     separation, depth = diagnostics.make(rows, Scale("short")).tables
     by_name = {line[0]: line for line in separation.rows}
@@ -93,6 +93,7 @@ def test_diagnostics_that_separate_and_depth_that_does_not_collapse(
     assert by_name["shape W1"][5] < 0.001
     assert by_name["drift W1"][5] > 0.4
     assert depth.rows[0] == ("as run", 12, 211, 211.5, 212, "211 and 129")
+    assert depth.rows[1][1:5] == (12, 250, 250.0, 250)
 
 
 def test_wins_on_the_network_stand_beside_the_published_ones() -> None:
