@@ -288,6 +288,37 @@ def test_values_that_are_there_are_kept_when_a_run_is_interrupted(tmp_path: Path
     assert support.same_result(again, nw.minimize(support.bumpy, **given))
 
 
+def test_failures_that_come_with_an_interrupt_are_not_kept(tmp_path: Path) -> None:
+    """Ctrl-C may have reached the program that was the evaluation."""
+    ended: list[int] = []
+
+    def fun(x: Any) -> float:
+        if ended:
+            raise RuntimeError("ended by signal 2")
+        return support.bumpy(x)
+
+    class Lazy(Immediate):
+        """Evaluates when the interrupt is there."""
+
+        def submit(self, fun: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if len(waiting) < 8:
+                waiting.append(1)
+                return super().submit(fun, *args)
+            ended.append(1)
+            return super().submit(fun, *args)
+
+    def interrupt(intermediate_result: nw.Result) -> None:
+        raise KeyboardInterrupt
+
+    waiting: list[int] = []
+    path, given = tmp_path / "run", {**_GOOD, "lookahead": 4, "on_error": "worst"}
+    r = nw.minimize(fun, **given, executor=Lazy(), callback=interrupt, checkpoint=path)
+    assert len(ended) == 2
+    assert (r.nfev, r.n_failures) == (8, 0)
+    again = nw.minimize(support.bumpy, **given, executor=Immediate(), checkpoint=path)
+    assert support.same_result(again, nw.minimize(support.bumpy, **given))
+
+
 def test_values_that_are_there_are_kept_when_another_one_fails(tmp_path: Path) -> None:
     calls: list[bytes] = []
 

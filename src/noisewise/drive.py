@@ -30,14 +30,18 @@ class Drive:
         self._settle(self._evaluator.first())
 
     def rescue(self) -> None:
-        """Keep the values that are there but were not told, when something ended the run."""
+        """Keep the values that are there but were not told, when something ended the run. Not the
+        failures: they may come of what ended the run, as when Ctrl-C reaches a program, too."""
         with contextlib.suppress(Exception):  # what ended the run is what the user shall see
             self._evaluator.receive(block=False)
-        while self._evaluator.finished:
-            try:
-                self._settle(self._evaluator.finished[0])
-            except Exception:
-                self._evaluator.finished.popleft()
+        finished = self._evaluator.finished
+        while finished:
+            outcome = finished[0]
+            if outcome.error is None:
+                with contextlib.suppress(Exception):
+                    self._settle(outcome)
+            if finished and finished[0] is outcome:
+                finished.popleft()
 
     def _settle(self, outcome: Outcome) -> None:
         opt, value = self._opt, self._value(outcome)

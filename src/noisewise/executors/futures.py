@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from abc import ABC, abstractmethod
@@ -110,16 +111,13 @@ class Futures(Evaluator):
         self._source.close()
 
     def _wait(self) -> None:
-        """Until something landed or is due."""
+        """Until one lands or is due."""
         if self.finished:  # refused
             return
         due = min([self._jammed, *(flight.deadline for flight in self._flights.values())])
         patience = None if due == float("inf") else max(0.0, due - time.monotonic())
-        try:
-            ticket = self._landed.get(timeout=patience)
-        except Empty:
-            return
-        self._landed.put(ticket)
+        with contextlib.suppress(Empty):
+            self._land(self._landed.get(timeout=patience))
 
     def _feed(self) -> None:
         timeout = self._limits.timeout
