@@ -71,6 +71,14 @@ def after_adding_a_method(folder: Path) -> None:
     assert done.stdout.count(".") > 20
 
 
+def after_the_start(folder: Path) -> None:
+    """The script that times a newcomer's path takes the same path."""
+    script = (ROOT / "examples" / "newcomer.sh").read_text()
+    assert (folder / "darts.py").read_text() in script
+    subprocess.run(["bash", "-n", str(ROOT / "examples" / "newcomer.sh")], check=True)
+    assert "aim" in (folder / "run.html").read_text(encoding="utf-8")
+
+
 def same(example: str, shown: Path) -> None:
     """What a page shows of an example is the example."""
     assert shown.read_text() == (ROOT / "examples" / example).read_text()
@@ -80,6 +88,8 @@ def same(example: str, shown: Path) -> None:
 AFTERWARDS: dict[str, Callable[[Path], None]] = {
     "docs/guides/command-line.md": after_the_command_line,
     "docs/guides/report.md": after_the_report,
+    "docs/start.md": after_the_start,
+    "README.md": after_the_start,
     "docs/guides/add-a-method.md": after_adding_a_method,
     "docs/guides/bench.md": lambda folder: same("bring_your_own.py", folder / "bring_your_own.py"),
 }
