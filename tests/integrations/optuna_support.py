@@ -80,17 +80,19 @@ def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any)
     holders: dict[int, Any] = {}
     for trial, mark in marks(study):
         if "id" in mark:
-            other = holders.get(mark["id"])
-            attempt = mark.get("attempt", 0)
-            assert other is None or other[0] != attempt, "two trials made the same evaluation"
-            if other is None or attempt > other[0]:
-                holders[mark["id"]] = (attempt, trial)
+            # A worker may have died with a claim that was not its own yet.
+            claim = (mark.get("attempt", 0), trial.state.is_finished())
+            other = holders.get(mark["id"], ((-1, False), None))[0]
+            assert claim != other or not claim[1], "two trials made the same evaluation"
+            holders[mark["id"]] = max(
+                holders.get(mark["id"], (claim, trial)), (claim, trial), key=lambda pair: pair[0]
+            )
     named = _distributions.named(SPACE)
     opt = nw.Optimizer(budget=budget, bounds=named.bounds, rng=seed, **options)
     used, waiting = 0, opt.ask()
     while waiting:
         trial = waiting.pop(0)
-        _, found = holders.pop(trial.id, (0, None))
+        _, found = holders.pop(trial.id, (None, None))
         if found is None or not found.state.is_finished():
             continue
         assert found.params == named.decode(trial.x)

@@ -7,6 +7,7 @@ import logging
 import math
 import pickle
 import sys
+import time
 import warnings
 from typing import Any
 
@@ -229,6 +230,20 @@ def test_an_overdue_trial_is_made_again_and_counts_no_more(
     before = recommended_params(study)
     twin.tell(slow, -1000.0)
     assert recommended_params(study) == before
+
+
+def test_a_worker_that_died_while_it_claimed_what_another_had() -> None:
+    """Its claim stays, and the trial that made the evaluation answers."""
+    study = study_of(30)
+    dead = study._storage.create_new_trial(study._study_id)
+    study.optimize(bowl, n_trials=1)
+    made = study.trials[1].system_attrs[_records.MARK]
+    study._storage.set_trial_system_attr(dead, _records.MARK, made)
+    study.sampler = NoisewiseSampler(30, seed=3, search_space=LINE, overdue=0.05)
+    time.sleep(0.1)
+    study.optimize(bowl, n_trials=29)
+    held = [mark["id"] for t, mark in support.marks(study) if t.state == TrialState.COMPLETE]
+    assert sorted(held) == list(range(30))
 
 
 def test_points_of_another_machine_are_taken_as_they_were() -> None:

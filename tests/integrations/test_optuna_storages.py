@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import signal
 import time
 from pathlib import Path
@@ -84,3 +85,30 @@ def test_a_worker_killed_in_the_middle(place: tuple[str, str], tmp_path: Path) -
     attempts = [mark.get("attempt", 0) for _, mark in support.marks(study) if mark.get("id") == 0]
     assert sorted(attempts) == [0, 1]
     assert support.assert_faithful(study, budget=20, seed=4) == 20
+
+
+def test_workers_killed_again_and_again(tmp_path: Path) -> None:
+    """Whenever one is killed, another takes its place."""
+    place = ("journal", str(tmp_path / "study"))
+    study = create(place, "kills")
+    args = (*place, "kills", 1000, {"n_trials": 60, "seed": 4, "workers": 3, "overdue": 0.5})
+    workers = [start(support.work, *args) for _ in range(3)]
+    rng, pause, kills = random.Random(0), 0.1, 0
+
+    def answered() -> int:
+        found = support.marks(study)
+        return len({mark["id"] for t, mark in found if "id" in mark and t.state.is_finished()})
+
+    while answered() < 60 and pause < 100.0:
+        time.sleep(pause)
+        pause *= 1.2  # a slow machine must get anywhere at all
+        victim = rng.randrange(3)
+        workers[victim].kill()
+        workers[victim].join(60)
+        workers[victim] = start(support.work, *args)
+        kills += 1
+    for worker in workers:
+        worker.kill()
+        worker.join(60)
+    assert kills >= 1
+    assert support.assert_faithful(study, budget=60, seed=4, workers=3) == 60

@@ -14,7 +14,9 @@ holds a lock, so nobody can die with one.
 
 A trial that is overdue is taken for dead and another trial claims its evaluation as the next
 *attempt*; from then on the later attempt answers, whatever becomes of the earlier one. The new
-attempt is withdrawn if the earlier trial turns out to have finished.
+attempt is withdrawn if the earlier trial turns out to have finished. (What is left to chance: a
+worker that dies in the milliseconds between claiming an attempt and withdrawing it, when the trial
+it took for dead has finished in the same moment.)
 """
 
 from __future__ import annotations
@@ -162,10 +164,13 @@ class View:
         """Trials that claim an evaluation, by number."""
         return self._finished.get(id, {}) | self._running.get(id, {})
 
-    def _holder(self, id: int) -> Any:
-        """The trial that answers for an evaluation: the latest attempt; None if there is none."""
+    def _attempts(self, id: int) -> list[Any]:
+        """Trials that claim the latest attempt at an evaluation, those that finished first. There
+        is more than one while claims are being settled, or where a worker died doing so."""
         claims = self._claims(id).values()
-        return min(claims, key=lambda t: (-_attempt(t), t.number), default=None)
+        last = max(map(_attempt, claims), default=0)
+        latest = [t for t in claims if _attempt(t) == last]
+        return sorted(latest, key=lambda t: (not t.state.is_finished(), t.number))
 
     def _answer(self, study: Any) -> None:
         """Tell the run what is known of what it waits for, wave by wave."""
@@ -173,14 +178,18 @@ class View:
         while known:
             known = False
             for id in list(self.replay.open):
-                holder = self._holder(id)
-                if holder is not None and holder.state.is_finished():
-                    known = True
-                    self._finished.pop(id)
-                    text = holder.system_attrs[MARK].get("row")
-                    row = None if text is None else np.frombuffer(base64.b64decode(text), "<f8")
-                    x = self.replay.open[id].x if row is None else np.clip(row, 0.0, 1.0)
-                    self.replay.answer(id, self._value(study, holder, x), row)
+                for trial in self._attempts(id)[:1]:
+                    if trial.state.is_finished():
+                        known = True
+                        self._finished.pop(id)
+                        self._tell(study, id, trial)
+
+    def _tell(self, study: Any, id: int, trial: Any) -> None:
+        """Answer an evaluation with a finished trial."""
+        text = trial.system_attrs[MARK].get("row")
+        row = None if text is None else np.frombuffer(base64.b64decode(text), "<f8")
+        x = self.replay.open[id].x if row is None else np.clip(row, 0.0, 1.0)
+        self.replay.answer(id, self._value(study, trial, x), row)
 
     def _value(self, study: Any, trial: Any, x: FloatArray) -> float:
         """Value of a finished trial, to be minimised; nan: it failed, or was not at ``x``."""
@@ -204,12 +213,13 @@ class View:
         return [id for id in self.replay.open if not self._claims(id)]
 
     def overdue(self, after: float | None) -> list[int]:
-        """Evaluations whose trial runs for longer than ``after`` seconds."""
-        limit, now = self.limit(after), time.monotonic()
+        """Evaluations whose trials run for longer than ``after`` seconds."""
+        latest = time.monotonic() - self.limit(after)
         return [
             id
             for id in self.replay.open
-            if (holder := self._holder(id)) is not None and now - self._since[holder.number] > limit
+            if (found := self._attempts(id))
+            and all(self._since[trial.number] < latest for trial in found)
         ]
 
     def limit(self, after: float | None) -> float:
@@ -222,14 +232,14 @@ class View:
 
     def holders(self) -> set[int]:
         """Numbers of the trials that the run waits for."""
-        return {t.number for id in self.replay.open if (t := self._holder(id)) is not None}
+        return {trial.number for id in self.replay.open for trial in self._attempts(id)}
 
     def claim(self, study: Any, trial: Any, id: int, waited: float) -> dict[str, Any] | None:
         """Parameters of an evaluation, if the trial could claim it."""
-        offer, before = self.replay.open[id], self._holder(id)
+        offer, before = self.replay.open[id], self._attempts(id)
         mark = self._mark(offer.kind, waited) | {"id": id}
-        if before is not None:
-            mark["attempt"] = _attempt(before) + 1
+        if before:
+            mark["attempt"] = _attempt(before[0]) + 1
         if offer.row is not None:
             mark["row"] = base64.b64encode(offer.row.astype("<f8").tobytes()).decode("ascii")
         self._write(study, trial, mark)
@@ -242,9 +252,9 @@ class View:
     def _is_mine(self, id: int, number: int, attempt: int) -> bool:
         """Whether nobody else claimed the same attempt, and the one before it did not finish."""
         others = [t for n, t in self._claims(id).items() if n != number]
-        last = max(others, key=_attempt, default=None)
-        alone = last is None or (_attempt(last) < attempt and not last.state.is_finished())
-        return id in self.replay.open and alone
+        same = any(_attempt(t) >= attempt for t in others)
+        done = any(_attempt(t) == attempt - 1 and t.state.is_finished() for t in others)
+        return id in self.replay.open and not same and not done
 
     def measure(self, study: Any, trial: Any, waited: float) -> dict[str, Any]:
         """Parameters of the recommendation, to be evaluated once more."""
