@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def check_deaths_and_errors(executor: Any, folder: Path) -> None:
     assert support.same_result(there, here)
     mark.unlink()
     with pytest.raises(nw.EvaluationError, match="KeyError: 'lost'") as caught:
-        nw.minimize(objective(folder, "raises"), **_GOOD, executor=executor)
+        nw.minimize(partial(objective(folder, "raises")), **_GOOD, executor=executor)
     assert isinstance(caught.value.__cause__, KeyError)
     mark.unlink()
     short = _GOOD | {"budget": 16}
