@@ -11,7 +11,7 @@ import numpy as np
 import optuna
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
-from optuna.storages.journal import JournalFileBackend
+from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 from optuna.trial import TrialState
 
 import noisewise as nw
@@ -42,7 +42,9 @@ def storage(kind: str, where: str) -> BaseStorage:
     if kind == "memory":
         return InMemoryStorage()
     if kind == "journal":
-        return JournalStorage(JournalFileBackend(where))
+        # A worker killed in the middle of writing leaves the file locked for that many seconds.
+        lock = JournalFileSymlinkLock(where, grace_period=3)
+        return JournalStorage(JournalFileBackend(where, lock_obj=lock))
     url = f"sqlite:///{where}" if kind == "sqlite" else where
     return RDBStorage(
         url, engine_kwargs={"connect_args": {"timeout": 60}} if kind == "sqlite" else None
