@@ -163,6 +163,17 @@ def test_failed_fits_rank_last_and_are_said() -> None:
         search(Bowl(), {"a": "1..2"}, error_score="raise").fit(X, Y)
 
 
+@pytest.mark.parametrize("worst", [math.nan, math.inf, -math.inf])
+def test_scores_that_are_not_numbers_are_failures(worst: float) -> None:
+    def score(estimator: Any, X: Any, y: Any) -> float:
+        return worst if estimator.a > 0.5 else float(estimator.score(X, y))
+
+    with pytest.warns(FitFailedWarning, match=f"fits failed, the first with a score of {worst}"):
+        found = search(Bowl(), {"a": "0..0.8"}, scoring=score).fit(X, Y)
+    assert found.best_params_["a"] < 0.5
+    assert math.isfinite(found.best_score_)
+
+
 def test_a_number_for_failures() -> None:
     with pytest.warns(FitFailedWarning):
         found = search(Bowl(), {"a": "0..2"}, budget=60, error_score=-9.0).fit(X, Y)
@@ -196,6 +207,16 @@ def test_wrong_arguments(options: dict[str, Any], said: str) -> None:
     given: dict[str, Any] = {"space": SPACE} | options
     with pytest.raises(ValueError, match="^" + said):
         NoisewiseSearchCV(GaussianNB(), **given).fit(X, Y)
+
+
+def test_a_function_that_scores() -> None:
+    def twice(estimator: Any, X: Any, y: Any) -> float:
+        return 2.0 * float(estimator.score(X, y))
+
+    plain, doubled = (search(scoring=s, budget=8).fit(X, Y) for s in (None, twice))
+    assert doubled.best_score_ == pytest.approx(2.0 * plain.best_score_)
+    with pytest.raises(ValueError, match=r"^scoring must be one metric, got \['a', 'b'\]"):
+        search(scoring=lambda estimator, X, y: {"a": 1.0, "b": 2.0}).fit(X, Y)
 
 
 def test_unknown_parameters_are_said_at_once() -> None:

@@ -243,9 +243,13 @@ class _Job:
                 raise
             said = f"{type(error).__name__}: {error}"
             return Fit(params, fold, float(self.error_score), error=said)
+        if "test_score" not in found:
+            names = [name.removeprefix("test_") for name in found if name.startswith("test_")]
+            raise ValueError(f"scoring must be one metric, got {shown(names)}")
         score = float(found["test_score"][0])
-        said = "" if math.isfinite(score) else f"a score of {score}"
-        return Fit(params, fold, score, found["fit_time"][0], found["score_time"][0], said)
+        if not math.isfinite(score):
+            return Fit(params, fold, math.nan, error=f"a score of {score}")
+        return Fit(params, fold, score, found["fit_time"][0], found["score_time"][0])
 
     def _prepared(self, id: int, params: dict[str, Any]) -> Any:
         """A fresh estimator with these parameters and with seeds where it has none."""
