@@ -320,6 +320,11 @@ def test_workers_that_hang_may_come_back() -> None:
     assert r.n_failures == 4
 
 
+def test_workers_are_said_once() -> None:
+    with pytest.raises(ValueError, match=r"^workers must be said to the executor, ProcessSpec"):
+        nw.minimize(support.bumpy, **_GOOD, executor=processes(2), workers=3)
+
+
 def test_second_looks_come_first() -> None:
     """Their generation waits for them; candidates may belong to the next one."""
     queue = deque([trial(0), trial(1)])

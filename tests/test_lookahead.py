@@ -107,6 +107,31 @@ def test_early_candidates_step_from_the_mean_they_were_sampled_around() -> None:
     assert np.array_equal(moved[4:], run.X[4:])
 
 
+def test_steps_from_elsewhere_would_not_survive_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where ranks are noise, candidates around the old mean would pull the new one back, and the
+    step size, which sees steps undone, would collapse."""
+
+    def regret(seed: int) -> float:
+        opt = nw.Optimizer(
+            [3.0] * 10,
+            sigma0=1.0,
+            budget=2000,
+            rng=seed,
+            method=CMAES(population=16),
+            lookahead=8,
+        )
+        noise = np.random.default_rng(seed)
+        while not opt.done:
+            for trial in opt.ask():
+                opt.tell(trial.id, float(trial.x @ trial.x) * noise.lognormal())
+        x = opt.recommend().x
+        return float(np.log10(x @ x))
+
+    ours = np.mean([regret(seed) for seed in range(3)])
+    monkeypatch.setattr("noisewise.run.Run.from_mean", lambda run, X: X)
+    assert np.mean([regret(seed) for seed in range(3)]) > ours + 0.5
+
+
 def test_late_values_count_in_the_next_generation() -> None:
     opt = nw.Optimizer([2.0] * 3, sigma0=1.0, budget=80, rng=0, method=CMAES(population=6), late=2)
     first = opt.ask()

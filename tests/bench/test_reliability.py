@@ -90,13 +90,27 @@ def test_the_price_of_busy_workers(monkeypatch: pytest.MonkeyPatch) -> None:
         assert all(other.utilisation > waiting.utilisation for other in others)
 
 
-def test_real_workers_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_workers_are_busy(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not by how much: this machine may be busy with other things."""
-    monkeypatch.setattr(utilisation, "METHODS", ("cma-es",))
     monkeypatch.setattr(utilisation, "TIMES", {"equal": 0.0})
-    [measured] = utilisation.measure(10, 64, 0.05, None)
-    assert measured.lookahead == 4
-    assert 0.1 < measured.utilisation <= 1.0
+    main(
+        [
+            "utilisation",
+            "--methods",
+            "cma-es",
+            "--budget",
+            "320",
+            "--seconds",
+            "0.01",
+            "--lookahead",
+            "4",
+        ]
+    )
+    [[method, times, population, lookahead, used]] = rows(capsys.readouterr().out)
+    assert [method, times, population, lookahead] == ["cma-es", "equal", "16", "4"]
+    assert 1 < int(used.rstrip("%")) <= 100
 
 
 def test_memory_stays_flat_and_large_problems_do_not_surprise() -> None:

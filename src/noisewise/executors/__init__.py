@@ -60,6 +60,11 @@ def start(
         # What takes too long must be ended: that needs a process of its own.
         return Processes(fun, args, workers, limits)
     if isinstance(executor, Spec):
+        if workers > 1:
+            raise ValueError(
+                f"workers must be said to the executor, {shown(executor)}, got workers={workers} "
+                "beside it"
+            )
         return executor.start(fun, args, limits)
     if isinstance(executor, Executor):
         return Futures(fun, args, ExecutorSource(executor, workers), limits)

@@ -61,16 +61,16 @@ class RaySource(Source):
             import ray as engine
         except ImportError:
             raise ImportError("executors.ray needs Ray: pip install 'noisewise[ray]'") from None
-        self._ray = engine
-        self._own = not engine.is_initialized()
-        if self._own:
-            engine.init(include_dashboard=False, log_to_driver=False)
 
         def call(x: Any, *args: Any) -> Any:  # Ray takes functions only, not what can be called
             return fun(x, *args)
 
         # Ray would repeat a task on its own, without telling; retries are counted here.
         self._task = engine.remote(max_retries=0, **{"num_cpus": 1, **options})(call)
+        self._ray = engine
+        self._own = not engine.is_initialized()
+        if self._own:
+            engine.init(include_dashboard=False, log_to_driver=False)
         cpus = engine.cluster_resources().get("CPU", 1.0)
         self.workers = workers or max(1, int(cpus / max(options.get("num_cpus", 1), 1e-9)))
         self._refs: dict[Any, Any] = {}

@@ -13,8 +13,10 @@ from noisewise_bench.reliability import disk, kills, load, utilisation, workers
 def _utilisation(args: argparse.Namespace) -> Iterator[str]:
     yield "| method | evaluation times | population | lookahead | utilisation of 8 workers |"
     yield "|---|---|---|---|---|"
-    for lookahead in (None, 0):
-        for m in utilisation.measure(args.dimension, args.budget, args.seconds, lookahead):
+    for lookahead in args.lookahead:
+        for m in utilisation.measure(
+            args.methods, args.dimension, args.budget, args.seconds, lookahead
+        ):
             yield (
                 f"| {m.method} | {m.times} | {m.population} | {m.lookahead} | {m.utilisation:.0%} |"
             )
@@ -64,6 +66,10 @@ def main(argv: list[str] | None = None) -> None:
         return sub
 
     sub = command("utilisation", _utilisation, "are eight workers busy?")
+    sub.add_argument("--methods", nargs="+", default=utilisation.METHODS, help="(auto cma-es)")
+    sub.add_argument(
+        "--lookahead", nargs="+", type=int, default=(None, 0), help="(the default, then 0)"
+    )
     sub.add_argument("--dimension", type=int, default=10, help="coordinates (10)")
     sub.add_argument("--budget", type=int, default=320, help="evaluations of each run (320)")
     sub.add_argument("--seconds", type=float, default=0.6, help="of an evaluation (0.6)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,17 @@ class Measured:
 
     method: str
     times: str
-    lookahead: int
+    lookahead: str
     population: int
     utilisation: float
 
 
-def measure(d: int, budget: int, mean: float, lookahead: int | None) -> Iterator[Measured]:
+def measure(
+    methods: Sequence[str], d: int, budget: int, mean: float, lookahead: int | None
+) -> Iterator[Measured]:
     """Utilisation of real processes: seconds in the objective over those of all workers, from the
     call of minimize to its return."""
-    for method in METHODS:
+    for method in methods:
         for times, sd in TIMES.items():
             with tempfile.TemporaryDirectory() as folder:
                 log = Path(folder) / "seconds"
@@ -53,7 +55,7 @@ def measure(d: int, budget: int, mean: float, lookahead: int | None) -> Iterator
                 wall = time.monotonic() - began
                 busy = sum(map(float, lines(log)))
             first = int(r.history["population"][0])
-            used = WORKERS // 2 if lookahead is None else lookahead
+            used = "default" if lookahead is None else str(lookahead)
             yield Measured(method, times, used, first, busy / (WORKERS * wall))
 
 
