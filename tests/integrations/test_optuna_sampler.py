@@ -113,6 +113,35 @@ def test_a_larger_budget_goes_on_from_the_recommendation() -> None:
     assert sorted(mark["id"] for _, mark in support.marks(study)) == list(range(70))
 
 
+def test_a_worker_learns_that_another_was_given_more_trials() -> None:
+    study = study_of(20)
+    study.optimize(bowl, n_trials=22)
+    longer = NoisewiseSampler(60, seed=3, search_space=LINE)
+    twin = optuna.load_study(study_name=study.study_name, storage=study._storage, sampler=longer)
+    twin.optimize(bowl, n_trials=5)
+    study.optimize(bowl, n_trials=35)
+    held = [mark["id"] for _, mark in support.marks(study) if "id" in mark]
+    assert sorted(held) == list(range(60))
+
+
+def test_trials_that_were_not_where_they_should_have_been_are_failures() -> None:
+    """The objective's range is not that of the search space: Optuna draws another value."""
+
+    def narrower(trial: optuna.Trial) -> float:
+        trial.suggest_float("x", -0.1, 0.1)
+        trial.suggest_float("y", -1.0, 1.0)
+        return truth(trial.params)
+
+    study = study_of(20)
+    study.optimize(narrower, n_trials=20)
+    view = _records.latest(study)
+    assert view is not None
+    failed = view.replay._opt.result().n_failures
+    given = [np.frombuffer(_records.base64.b64decode(m["row"])) for _, m in support.marks(study)]
+    outside = sum(abs(2.0 * np.clip(row[0], 0.0, 1.0) - 1.0) > 0.1 for row in given)
+    assert 0 < failed == outside
+
+
 def test_without_a_budget_the_search_goes_on() -> None:
     study = study_of(None)
     study.optimize(bowl, n_trials=130)
