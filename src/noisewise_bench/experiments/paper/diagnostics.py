@@ -43,7 +43,7 @@ def grids(scale: Scale) -> list[Grid]:
     problems = noisy(scale, "bbob-noisy-high", (40,), scale.instances(15))
     few = noisy(scale, "bbob-noisy-high", (40,), scale.instances(3))
     return [
-        Grid.of(problems, [AS_RUN[RB], AS_RUN[UH]], [BUDGET], [1]),
+        Grid.of(problems, [AS_RUN[RB]], [BUDGET], [1]),
         Grid.of(few, [ONE_ENGINE[UH]], [BUDGET], [1]),
     ]
 
