@@ -80,6 +80,7 @@ def test_candidates_of_the_next_generation_are_handed_out() -> None:
     for trial in first[6:]:  # nobody minds
         opt.tell(trial.id, support.noisy(trial))
     assert opt.generation == 0
+    assert opt.result().fun_best_observed == min(map(support.noisy, first[6:]))
     opt.tell([t.id for t in first[:6]], [support.noisy(t) for t in first[:6]])
     assert opt.generation == 1
     second = opt.ask()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from numbers import Real
+from operator import itemgetter
 from typing import Any, overload
 
 import numpy as np
@@ -258,15 +259,20 @@ class Optimizer:
         )
 
     def _luckiest(self, x: FloatArray) -> tuple[FloatArray, float]:
-        """The luckiest draw, the values of a wave under way included; ``x`` is being confirmed."""
+        """The luckiest draw, the values of generations under way included; ``x`` is being
+        confirmed."""
         run = self._engine.run
+        found = [(run.best_value, run.best_x.copy())]
         if run.pending:
-            values = np.where(np.isnan(run.samples.values), np.inf, run.samples.values)
-            seen = values.min(axis=1)
+            seen = np.where(np.isnan(run.samples.values), np.inf, run.samples.values).min(axis=1)
             i = int(seen.argmin())
-            if seen[i] < run.best_value:
-                return x if run.confirming else run.box.outer(run.X[i]), float(seen[i])
-        return run.best_x.copy(), run.best_value
+            found.append((float(seen[i]), x if run.confirming else run.box.outer(run.X[i])))
+        if run.ahead is not None:
+            early = np.where(np.isnan(run.ahead.values), np.inf, run.ahead.values)
+            i = int(early.argmin())
+            found.append((float(early[i]), run.box.outer(run.ahead.X[i])))
+        value, where = min(found, key=itemgetter(0))
+        return where, value
 
     def _message(self, status: int, lucky: bool) -> str:
         run = self._engine.run

@@ -21,7 +21,7 @@ _GRACE = 10.0
 
 
 class Source(ABC):
-    """Where futures come from. A future has ``add_done_callback`` and ``cancel``."""
+    """Where futures come from. A future has ``add_done_callback``, ``done`` and ``cancel``."""
 
     #: How many evaluations run at the same time.
     workers: int
@@ -93,13 +93,17 @@ class Futures(Evaluator):
             self._feed()
 
     def receive(self, block: bool) -> None:
-        if block:  # else the run is over
-            self._feed()
-            self._wait()
+        if not block:  # the run is over
+            for ticket, flight in list(self._flights.items()):
+                if flight.future.done():
+                    self._land(ticket)
+            return
+        self._feed()
+        self._wait()
         while not self._landed.empty():
             self._land(self._landed.get())
-        for ticket in list(self._flights):
-            if time.monotonic() >= self._flights[ticket].deadline:
+        for ticket, flight in list(self._flights.items()):
+            if time.monotonic() >= flight.deadline:
                 self._give_up(ticket)
 
     def close(self) -> None:
@@ -154,22 +158,27 @@ class Futures(Evaluator):
 
     def _land(self, ticket: int) -> None:
         self._stuck.pop(ticket, None)
-        flight = self._flights.pop(ticket, None)
+        flight = self._flights.get(ticket)
         if flight is None:  # given up
             return
-        trial = flight.trial
+        outcome = self._outcome(flight)
+        if outcome is None:
+            self._queue.appendleft(flight.trial)
+        else:
+            self.finished.append(outcome)
+            self._attempts.pop(flight.trial.id, None)
+        del self._flights[ticket]  # not before: an interrupt must not lose it
+
+    def _outcome(self, flight: _Flight) -> Outcome | None:
+        """What came of a trial; None: its worker died, and it may be tried again."""
+        id = flight.trial.id
         try:
-            outcome = Outcome(trial.id, self._source.result(flight.future))
+            return Outcome(id, self._source.result(flight.future))
         except WorkerDied as death:
-            attempts = self._attempts[trial.id] = self._attempts.get(trial.id, 0) + 1
-            if attempts <= self._limits.retries:
-                self._queue.appendleft(trial)
-                return
-            outcome = Outcome(trial.id, error=death)
+            attempts = self._attempts[id] = self._attempts.get(id, 0) + 1
+            return None if attempts <= self._limits.retries else Outcome(id, error=death)
         except (Exception, CancelledError) as error:
-            outcome = Outcome(trial.id, error=error)
-        self._attempts.pop(trial.id, None)
-        self.finished.append(outcome)
+            return Outcome(id, error=error)
 
     def _give_up(self, ticket: int) -> None:
         flight = self._flights.pop(ticket)
