@@ -33,28 +33,28 @@ Entry = tuple[tuple[str, ...], Duel, Published | None]
 
 
 def grids(scale: Scale) -> list[Grid]:
-    high, sweep = "bbob-noisy-high", noisy(scale, "bbob-noisy", (40,), scale.instances(1))
-    budgets = scale.pick(quick=BUDGETS[:2], short=BUDGETS, full=BUDGETS)
-    return [
+    high = "bbob-noisy-high"
+    # Table 1 has the largest budget in full.
+    found = [
         Grid.of(
-            noisy(scale, high, (20, 40), scale.instances(8)),
+            noisy(scale, high, (20, 40), scale.instances(15 if budget == BUDGETS[-1] else 2)),
             named("as run", RB, *RIVALS),
-            budgets,
+            [budget],
             [1],
-        ),
-        Grid.of(
-            noisy(scale, high, (40,), scale.instances(2)),
-            named("one engine", RB, *RIVALS),
-            scale.pick(quick=budgets, short=("100d", "200d"), full=BUDGETS),
-            [1],
-        ),
-        Grid.of(
-            sweep,
-            [*CAPS.values(), *named("as run", CMA, SWITCH)],
-            scale.pick(quick=("50d",), short=SWEEP_BUDGETS, full=SWEEP_BUDGETS),
-            [1],
-        ),
+        )
+        for budget in scale.pick(quick=BUDGETS[:2], short=BUDGETS, full=BUDGETS)
     ]
+    engine = scale.pick(quick=BUDGETS[:2], short=BUDGETS[1:], full=BUDGETS)
+    few = noisy(scale, high, (40,), scale.instances(1))
+    found.append(Grid.of(few, named("one engine", RB, *RIVALS), engine, [1]))
+    sweep = scale.pick(quick=("50d",), short=SWEEP_BUDGETS[:1], full=SWEEP_BUDGETS)
+    methods = [*CAPS.values(), *named("as run", CMA, SWITCH)]
+    found.append(Grid.of(_sweep_problems(scale), methods, sweep, [1]))
+    return found
+
+
+def _sweep_problems(scale: Scale) -> list[str]:
+    return noisy(scale, "bbob-noisy", (40,), scale.instances(1))
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
@@ -90,7 +90,7 @@ def _robustness(rows: Sequence[Row], side: str) -> list[Entry]:
 
 
 def _sweep(rows: Sequence[Row], scale: Scale) -> list[Entry]:
-    problems = set(noisy(scale, "bbob-noisy", (40,), scale.instances(1)))
+    problems = set(_sweep_problems(scale))
     rows = [row for row in rows if row.problem in problems]
     entries: list[Entry] = []
     for budget in dict.fromkeys(row.budget for row in of(rows, method=CAPS[1])):

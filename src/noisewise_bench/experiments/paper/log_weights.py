@@ -27,7 +27,7 @@ METRICS = (NOISY_VALUE, "best-evaluated", "recommended")
 
 
 def grids(scale: Scale) -> list[Grid]:
-    problems = noisy(scale, "bbob-noisy-high", (10, 20, 40), scale.instances(3))
+    problems = noisy(scale, "bbob-noisy-high", (10, 20, 40), scale.instances(1))
     budgets = scale.pick(
         quick=LOG_WEIGHT_BUDGETS[:1], short=LOG_WEIGHT_BUDGETS, full=LOG_WEIGHT_BUDGETS
     )

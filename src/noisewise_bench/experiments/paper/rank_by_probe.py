@@ -29,7 +29,7 @@ POPULATION, SETS = 32, 20
 
 
 def grids(scale: Scale) -> list[Grid]:
-    problems = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances(3))
+    problems = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances(1))
     return [Grid.of(problems, METHODS.values(), ["100d"], [1])]
 
 
