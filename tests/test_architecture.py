@@ -44,7 +44,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "integrity": INNER | {"engine", "run"},
     "checkpoint": BASE,
     "executors": BASE | {"run"},
-    "optimizer": INNER | {"engine", "run", "checkpoint", "integrity"},
+    "summary": INNER | {"engine", "run"},
+    "optimizer": INNER | {"engine", "run", "checkpoint", "integrity", "summary"},
     "probe": INNER | {"executors", "run"},
 }
 #: Edges that the table forbids, and why they are there.

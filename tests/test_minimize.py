@@ -419,7 +419,7 @@ def test_resume_after_an_error_in_the_objective(tmp_path: Path, at: int, how: st
     assert support.same_result(again, expected)
 
 
-@pytest.mark.parametrize("what", ["_close", "open", "note_best"])
+@pytest.mark.parametrize("what", ["_close", "open", "_record"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("a bug")])
 def test_resume_after_an_update_that_was_cut_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, error: BaseException

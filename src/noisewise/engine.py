@@ -29,8 +29,6 @@ from noisewise.run import Ahead, Run, Trial
 _LEAST = 4
 #: Generations in a row without one success before a run gives up.
 BARREN = 3
-#: Generations over which the measured misranking is averaged.
-_RECALL = 16
 #: Candidates kept for the report, and the dimension above which they would be too few for it.
 _KEPT, _KEPT_UP_TO = 400, 50
 #: Stands for the recommendation where a candidate's index is expected.
@@ -279,7 +277,7 @@ class Engine:
             asked_for = run.ledger.budget > run.setup.budget
             if asked_for or len(measured) >= 2 or len(run.around) == 0:
                 run.around = measured
-            self.note_best(self.recommend().x[None], measured[None])
+            run.note_best(self.recommend().x[None], measured[None])
             return
         run.wave += 1
         self._gen.wave = run.wave
@@ -290,7 +288,7 @@ class Engine:
         """Selection, update, adaptation."""
         run, gen, parts = self.run, self._gen, self.parts
         values = run.samples.values
-        smallest = self.note_best(run.X, values, inner=True)
+        smallest = run.note_best(run.X, values, inner=True)
         run.barren = 0 if smallest < math.inf else run.barren + 1
         if run.seen.capacity:
             run.seen.insert(run.X, run.samples.mean())
@@ -308,19 +306,11 @@ class Engine:
             )
             run.recommender = parts.recommender.step(run.recommender, gen, run.state)
             run.around = run.samples.first
-        self._note_misranking(gen.notes.get("misranking", math.nan))
+        run.note_misranking(gen.notes.get("misranking", math.nan))
         self._record(gen, info, smallest)
         run.generation += 1
         if run.barren >= BARREN:
             run.status = ALL_FAILED
-
-    def _note_misranking(self, measured: float) -> None:
-        """Running mean of what is measured; the first measurements count equally."""
-        run = self.run
-        if not math.isnan(measured):
-            run.measured += 1
-            old = 0.0 if run.measured == 1 else run.misranking
-            run.misranking = old + (measured - old) / min(run.measured, _RECALL)
 
     def _record(self, gen: Generation, info: Info | None, smallest: float) -> None:
         run, first = self.run, gen.samples.first
@@ -340,17 +330,6 @@ class Engine:
                 run.ledger.reevaluation,
             )
         )
-
-    def note_best(self, X: FloatArray, values: FloatArray, inner: bool = False) -> float:
-        """Remember the luckiest draw; returns the smallest of ``values``."""
-        run = self.run
-        by_candidate = values[:, 0] if values.shape[1] == 1 else np.fmin.reduce(values, axis=1)
-        i = int(by_candidate.argmin())
-        smallest = float(by_candidate[i])
-        if smallest < run.best_value:
-            run.best_value = smallest
-            run.best_x = run.box.outer(X[i]) if inner else X[i].copy()
-        return smallest
 
     def recommend(self) -> Recommendation:
         """The point to use, with an honest estimate of f there."""

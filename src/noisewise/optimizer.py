@@ -8,22 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from numbers import Real
-from operator import itemgetter
 from typing import Any, overload
 
 import numpy as np
 
-from noisewise import checkpoint, integrity, methods, problem
+from noisewise import checkpoint, integrity, methods, problem, summary
 from noisewise._check import integer, shown
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
-from noisewise.engine import BARREN, Engine
+from noisewise.engine import Engine
 from noisewise.errors import CheckpointError
 from noisewise.generation import Setup
 from noisewise.methods import Method
 from noisewise.recommend import Recommendation
-from noisewise.result import ALL_FAILED, BUDGET_SPENT, INTERRUPTED, RUNNING, STOPPED, Result
+from noisewise.result import INTERRUPTED, RUNNING, STOPPED, Result
 from noisewise.run import Trial
 
 
@@ -233,60 +232,7 @@ class Optimizer:
 
     def result(self) -> Result:
         """All that is known now; after the end, the result of the run."""
-        run, best = self._engine.run, self.recommend()
-        x_lucky, luckiest = self._luckiest(best.x)
-        diagnostics, warnings = self._engine.parts.selection.report(run.selection)
-        status = BUDGET_SPENT if self.done and run.status == RUNNING else run.status
-        lucky = luckiest < math.inf
-        return Result(
-            x=best.x,
-            fun=best.fun,
-            fun_se=best.fun_se,
-            x_best_observed=x_lucky if lucky else best.x,
-            fun_best_observed=luckiest if lucky else math.nan,
-            nfev=run.ledger.told,
-            nit=run.generation,
-            n_reevaluations=run.ledger.reevaluation,
-            n_failures=run.ledger.failures,
-            method=self.method.name,
-            misranking=run.misranking,
-            history=run.history.as_dict(),
-            diagnostics=diagnostics,
-            warnings=warnings,
-            success=status in (BUDGET_SPENT, STOPPED) and lucky,
-            status=status,
-            message=self._message(status, lucky),
-        )
-
-    def _luckiest(self, x: FloatArray) -> tuple[FloatArray, float]:
-        """The luckiest draw, the values of generations under way included; ``x`` is being
-        confirmed."""
-        run = self._engine.run
-        found = [(run.best_value, run.best_x.copy())]
-        if run.pending:
-            seen = np.where(np.isnan(run.samples.values), np.inf, run.samples.values).min(axis=1)
-            i = int(seen.argmin())
-            found.append((float(seen[i]), x if run.confirming else run.box.outer(run.X[i])))
-        if run.ahead is not None:
-            early = np.where(np.isnan(run.ahead.values), np.inf, run.ahead.values)
-            i = int(early.argmin())
-            found.append((float(early[i]), run.box.outer(run.ahead.X[i])))
-        value, where = min(found, key=itemgetter(0))
-        return where, value
-
-    def _message(self, status: int, lucky: bool) -> str:
-        run = self._engine.run
-        said = {
-            BUDGET_SPENT: "the budget is spent",
-            STOPPED: "stopped on request",
-            ALL_FAILED: f"gave up: {BARREN} generations in a row had no successful evaluation",
-            RUNNING: "still running",
-        }[status]
-        if status == BUDGET_SPENT and not lucky:
-            said = "the budget is spent and no evaluation succeeded"
-        said = f"{said}; {run.generation} generations, {run.ledger.told} evaluations"
-        more = self._engine.parts.adaptation.explain(run.adaptation)
-        return f"{said}; {more}" if more else said
+        return summary.result(self._engine)
 
     def __repr__(self) -> str:
         return (

@@ -20,6 +20,11 @@ from noisewise.noise.archive import Archive
 from noisewise.noise.samples import Samples
 from noisewise.result import RUNNING
 
+#: No candidate was handed out early.
+_NOBODY: FloatArray = np.empty((0, 0))
+#: Generations over which the measured misranking is averaged.
+_RECALL = 16
+
 
 class Trial:
     """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` wants back.
@@ -183,6 +188,19 @@ class Run:
         moved[:early] += self.state.mean - self.means
         return moved
 
+    def note_best(self, X: FloatArray, values: FloatArray, inner: bool = False) -> float:
+        """Remember the luckiest draw; returns the smallest of ``values``."""
+        by_candidate = values[:, 0] if values.shape[1] == 1 else np.fmin.reduce(values, axis=1)
+        i = int(by_candidate.argmin())
+        smallest = float(by_candidate[i])
+        if smallest < self.best_value:
+            self.best_value = smallest
+            self.best_x = self.box.outer(X[i]) if inner else X[i].copy()
+        return smallest
 
-#: No candidate was handed out early.
-_NOBODY: FloatArray = np.empty((0, 0))
+    def note_misranking(self, measured: float) -> None:
+        """Running mean of what is measured; the first measurements count equally."""
+        if not math.isnan(measured):
+            self.measured += 1
+            old = 0.0 if self.measured == 1 else self.misranking
+            self.misranking = old + (measured - old) / min(self.measured, _RECALL)
