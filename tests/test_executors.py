@@ -320,6 +320,25 @@ def test_workers_that_hang_may_come_back() -> None:
     assert r.n_failures == 4
 
 
+@pytest.mark.parametrize("kind", ["processes", "threads"])
+def test_what_is_there_can_be_had_without_waiting(kind: str, tmp_path: Path) -> None:
+    """When a run is over: nothing new is begun."""
+
+    def fun(x: Any) -> float:
+        (tmp_path / f"{x[0]}").touch()
+        return float(x[0])
+
+    with cf.ThreadPoolExecutor(2) as pool:
+        where = {"processes": processes(2), "threads": pool}[kind]
+        with start(fun, (), False, 1, where, Limits(timeout=60.0)) as evaluator:
+            evaluator.submit([trial(i, float(i)) for i in range(3)])
+            deadline = time.monotonic() + 20.0
+            while len(evaluator.finished) < 2 and time.monotonic() < deadline:
+                evaluator.receive(block=False)
+            assert sorted(outcome.value for outcome in evaluator.finished) == [0.0, 1.0]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["0.0", "1.0"]
+
+
 def test_workers_are_said_once() -> None:
     with pytest.raises(ValueError, match=r"^workers must be said to the executor, ProcessSpec"):
         nw.minimize(support.bumpy, **_GOOD, executor=processes(2), workers=3)

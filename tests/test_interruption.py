@@ -288,6 +288,28 @@ def test_values_that_are_there_are_kept_when_a_run_is_interrupted(tmp_path: Path
     assert support.same_result(again, nw.minimize(support.bumpy, **given))
 
 
+@fork
+def test_values_that_wait_in_the_pipe_of_a_worker_are_kept(tmp_path: Path) -> None:
+    path, log = tmp_path / "run", tmp_path / "done"
+
+    def fun(x: Any) -> float:
+        value = support.bumpy(x)
+        with open(log, "ab") as file:
+            file.write(b".")
+        return value
+
+    def interrupt(intermediate_result: nw.Result) -> None:
+        time.sleep(0.5)  # meanwhile workers are done with what they have
+        raise KeyboardInterrupt
+
+    given = {**_GOOD, "lookahead": 4}
+    r = nw.minimize(fun, **given, workers=3, callback=interrupt, checkpoint=path)
+    assert nw.Optimizer.load(path).spent == r.nfev == log.stat().st_size >= 6
+    again = nw.minimize(fun, **given, workers=3, checkpoint=path)
+    assert log.stat().st_size == 150
+    assert support.same_result(again, nw.minimize(support.bumpy, **given))
+
+
 def test_failures_that_come_with_an_interrupt_are_not_kept(tmp_path: Path) -> None:
     """Ctrl-C may have reached the program that was the evaluation."""
     ended: list[int] = []

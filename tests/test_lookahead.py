@@ -4,8 +4,9 @@ wants it so, the order of values leaves no trace."""
 from __future__ import annotations
 
 import concurrent.futures as cf
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.checkpoint import Journal
+from noisewise.generation import Generation, Parts, Plan, Setup
 from noisewise.methods import CMAES, Method
 from noisewise_bench.reliability import virtual
 from noisewise_bench.reliability.objective import bumpy, seconds
@@ -155,6 +157,58 @@ def test_late_values_count_in_the_next_generation() -> None:
     assert opt.spent == 9  # first[4] is still late
     opt.tell(first[4].id, 3.0)
     assert opt.spent == 10
+
+
+def test_a_value_may_be_late_more_than_once() -> None:
+    """Each candidate keeps the mean that it was sampled around."""
+    opt = nw.Optimizer([2.0] * 3, sigma0=1.0, budget=80, rng=0, method=CMAES(population=6), late=2)
+    first = opt.ask()
+    for trial in first[1:5]:
+        opt.tell(trial.id, support.noisy(trial))
+    second, mean = opt.ask(), opt.data[1].state.mean.copy()
+    opt.tell(first[5].id, 9.0)
+    for trial in second[:3]:
+        opt.tell(trial.id, support.noisy(trial))
+    ahead = opt.data[1].ahead
+    assert opt.generation == 2
+    assert ahead is not None
+    assert list(ahead.pending) == [first[0].id, second[3].id]
+    assert np.array_equal(ahead.X, [first[0].x, second[3].x])
+    assert np.array_equal(ahead.means, [[2.0] * 3, mean])
+
+
+def test_nobody_is_late_who_was_not_asked() -> None:
+    """One who asks for one trial at a time is always waited for."""
+    a, b = (start(CMAES(), late=late) for late in (0, 2))
+    for opt in (a, b):
+        while not opt.done:
+            [trial] = opt.ask(1)
+            opt.tell(trial.id, support.noisy(trial))
+    assert support.same_result(a.result(), b.result())
+
+
+class Greedy(Plan):
+    """Wants all that is left, after a first look at everyone."""
+
+    def request(self, gen: Generation, memory: Any) -> Any:
+        k = len(gen.X)
+        return np.arange(k) if gen.wave == 0 else np.tile(np.arange(k), 100 * (gen.wave == 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyMethod(Method):
+    name: ClassVar[str] = "greedy"
+
+    def parts(self, setup: Setup) -> Parts:
+        return replace(CMAES().parts(setup), plan=Greedy())
+
+
+def test_a_greedy_method_leaves_company_for_early_candidates() -> None:
+    """They would be a generation of nobody else, and all of its weight theirs."""
+    opt = start(GreedyMethod(), lookahead=3)
+    support.drive(opt)
+    assert opt.spent == 80
+    assert list(opt.result().history["population"]) == [6.0, 7.0]
 
 
 def test_a_run_with_late_values_can_be_replayed(tmp_path: Path) -> None:

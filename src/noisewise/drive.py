@@ -21,12 +21,15 @@ class Drive:
     ) -> None:
         self._opt, self._evaluator, self._journal = opt, evaluator, journal
         self._on_error = on_error
-        #: Whether the optimizer is between two tells.
+        #: Whether the optimizer is between an ask and a tell, not within one.
         self._whole = True
 
     def step(self) -> None:
         """Wait for one value and tell it."""
-        self._evaluator.submit(self._opt.ask())
+        self._whole = False
+        trials = self._opt.ask()
+        self._whole = True
+        self._evaluator.submit(trials)
         self._settle(self._evaluator.first())
 
     def rescue(self) -> None:
