@@ -108,7 +108,9 @@ def _panel(title: str, each: Cases) -> Panel:
             ax.plot(P, wins / n, "o", color="#0072B2")
         ax.axhline(0.5, color="black", linewidth=0.8)
         ax.axvline(TAU, color="#D55E00", linestyle="--")
-        ax.set(xlabel="probe statistic P", ylabel="RB-PEM wins", ylim=(0, 1), xlim=(-0.02, 0.42))
+        ax.set(
+            xlabel="probe statistic P", ylabel="RB-PEM wins", ylim=(-0.03, 1.03), xlim=(-0.02, 0.44)
+        )
 
     caption = (
         "Share of problems on which RB-PEM beats CMA-ES against the probe statistic, in bins of "
