@@ -28,7 +28,7 @@ _GOOD: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client() -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
@@ -41,7 +41,7 @@ def client() -> Iterator[Any]:
         yield client
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def ray() -> Iterator[Any]:
     import ray
 
@@ -90,6 +90,7 @@ def check_deaths_and_errors(executor: Any, folder: Path) -> None:
 
 
 def test_dask(client: Any, tmp_path: Path) -> None:
+    """All in one test, since a cluster takes seconds to start."""
     assert nw.executors.dask(client).start(support.bumpy, (), Limits()).workers == 2
     check_deaths_and_errors(nw.executors.dask(client), tmp_path)
     client.wait_for_workers(2)
@@ -98,13 +99,15 @@ def test_dask(client: Any, tmp_path: Path) -> None:
     r = nw.minimize(fun, **_GOOD, args=(2.0,), executor=address)
     assert r.fun == 2.0 * nw.minimize(fun, **_GOOD).fun
     assert client.submit(abs, -1).result() == 1  # it stays the user's
+    check_arguments(client)
+    check_a_task_that_kills_every_worker(client, tmp_path)
 
 
 def _allow_no_failures(dask_scheduler: Any) -> None:
     dask_scheduler.allowed_failures = 0
 
 
-def test_a_dask_task_that_kills_every_worker_is_given_up(client: Any, tmp_path: Path) -> None:
+def check_a_task_that_kills_every_worker(client: Any, tmp_path: Path) -> None:
     log = tmp_path / "deaths"
 
     def deadly(x: Any) -> float:
@@ -124,7 +127,7 @@ def test_a_dask_task_that_kills_every_worker_is_given_up(client: Any, tmp_path: 
     assert log.stat().st_size == 2
 
 
-def test_dask_arguments(client: Any) -> None:
+def check_arguments(client: Any) -> None:
     for wrong in (3, None, object()):
         with pytest.raises(ValueError, match=r"^client must be a dask\.distributed\.Client or"):
             nw.minimize(support.bumpy, **_GOOD, executor=nw.executors.dask(wrong))
