@@ -2,7 +2,7 @@
 
 symbol   meaning                                               shape
 F, y     features and labels of all rows                       (256, 64), (256,)
-b        rows in a minibatch, drawn with replacement           scalar
+b        rows in a minibatch, with replacement; all if b=256   scalar
 z        log of an example's random weight, plus 1/2 (b<256)   (n, b)
 """
 
@@ -51,12 +51,13 @@ class MLPDigits:
         return MLPDigits, self._arguments
 
     def noisy(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Loss of one minibatch per row."""
+        """Loss of one minibatch per row; a batch of all rows is all rows, without noise."""
+        if self._batch == N_ROWS:
+            return np.array(self._truth(X))
         rows = rng.integers(N_ROWS, size=(len(X), self._batch))
         logit = tanh_network(X, INPUTS, HIDDEN, self._features[rows])
         losses = log_loss(logit, self._labels[rows])
-        if self._batch < N_ROWS:
-            losses = losses * np.exp(rng.standard_normal(losses.shape) - 0.5)
+        losses = losses * np.exp(rng.standard_normal(losses.shape) - 0.5)
         return np.asarray(losses.mean(axis=1))
 
     def regret(self, X: FloatArray) -> FloatArray:
