@@ -134,6 +134,7 @@ def test_what_an_earlier_run_left_is_replaced(toy: Artifact, tmp_path: Path) -> 
     assert (tmp_path / "toy-story.csv").exists()
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", OURS)
 def test_rows_become_a_page(name: str, tmp_path: Path) -> None:
     artifact = artifacts()[name]

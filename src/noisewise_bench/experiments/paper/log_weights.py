@@ -64,7 +64,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
 def _overhead(rows: list[Row]) -> Table:
     """Time in the method as a multiple of CMA-ES', where the paper measured it."""
     here = of(rows, dimension=max(row.dimension for row in rows))
-    budget = "100d" if of(here, budget="100d") else here[0].budget
+    budget = "100d" if of(here, budget="100d") else LOG_WEIGHT_BUDGETS[0]
     times: dict[str, dict[str, float]] = {}
     for row in of(here, budget=budget):
         times.setdefault(row.problem, {})[row.method] = row.seconds_method
