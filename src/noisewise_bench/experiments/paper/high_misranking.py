@@ -35,8 +35,8 @@ def grids(scale: Scale) -> list[Grid]:
         return [p for p in suite("bbob-noisy-high", (d,), instances) if any(f in p for f in few)]
 
     return [
-        Grid.of(problems(scale.instances(8)), named("as run", *ROLES), [BUDGET], [1]),
-        Grid.of(problems(scale.instances(3)), named("one engine", *ROLES), [BUDGET], [1]),
+        Grid.of(problems(scale.instances()), named("as run", *ROLES), [BUDGET], [1]),
+        Grid.of(problems(scale.instances(5)), named("one engine", *ROLES), [BUDGET], [1]),
     ]
 
 

@@ -51,7 +51,7 @@ def grids(scale: Scale) -> list[Grid]:
     dimensions = (10, 20, 40)
     return [
         Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances()), as_run, ["200d"], [1]),
-        Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances(1)), engine, ["200d"], [1]),
+        Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances(2)), engine, ["200d"], [1]),
         Grid.of(tasks(scale, 4), as_run, ["own"], [1]),
         Grid.of(tasks(scale, 4), engine, ["own"], [1]),
     ]

@@ -34,7 +34,7 @@ def grids(scale: Scale) -> list[Grid]:
     high = "bbob-noisy-high"
     return [
         Grid.of(noisy(scale, high, (40,), instances), named(side, *ROLES), ["100d"], [1])
-        for side, instances in (("as run", scale.instances(8)), ("one engine", scale.instances(3)))
+        for side, instances in (("as run", scale.instances()), ("one engine", scale.instances(5)))
     ] + [Grid.of(tasks(scale, 4), named(side, *ROLES), ["own"], [1]) for side in SIDES]
 
 
