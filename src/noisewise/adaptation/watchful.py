@@ -83,7 +83,7 @@ class Watchful(Adaptation):
         way = min(1.0, max(0.0, way))
         k = self.workers * math.ceil(round(target) / self.workers)
         new.peak, new.peak_noise = max(new.peak, k), max(new.peak_noise, new.q)
-        looks = self._looks(new, k, psi, len(gen.X))
+        looks = self._looks(new, k, psi, gen)
         controls = Controls(
             population=k,
             reevaluations=looks,
@@ -104,10 +104,12 @@ class Watchful(Adaptation):
             memory.moved = fade * memory.moved + move
             memory.seen = fade * memory.seen + 1.0
 
-    def _looks(self, memory: WatchfulMemory, k: int, psi: float, spent: int) -> int:
+    def _looks(self, memory: WatchfulMemory, k: int, psi: float, gen: Generation) -> int:
         """Second looks of the next generation."""
+        if memory.seen == 0.0:  # they failed, or none was affordable: nothing is known yet
+            return gen.controls.reevaluations
         if memory.deterministic:
-            memory.rest -= spent
+            memory.rest -= len(gen.X)
             if memory.rest > 0:
                 return 0
             memory.rest = _REST
@@ -118,6 +120,8 @@ class Watchful(Adaptation):
         return looks
 
     def explain(self, memory: WatchfulMemory) -> str:
+        if memory.seen == 0.0:
+            return "no candidate could be evaluated twice: plain CMA-ES"
         if memory.deterministic:
             return "repeated evaluations agreed exactly: plain CMA-ES"
         now = round(memory.population)
