@@ -269,6 +269,7 @@ def test_wrong_commands(capsys: pytest.CaptureFixture[str]) -> None:
         (["report", "plain.txt"], "plain.txt is not a noisewise checkpoint"),
         (["report", "run.html"], "--out must differ from the run's file"),
         (["probe", "--param", "x=0..1", "--n", "1", "--", "echo", "{x}"], "--n must be"),
+        (["probe", "--param", "x=0..1", "--workers", "0", "--", "true", "{x}"], "--workers must"),
     ):
         assert said in complaint(capsys, *words), words
     assert sorted(os.listdir()) == ["plain.txt"]
@@ -293,6 +294,9 @@ def test_probe(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert said.startswith("Ranks of repeated evaluations disagree by ")
     assert "16 evaluations, 0 failed" in said
+    together = [*probe[:-1], "--workers", "3", "--"]
+    assert main([*together, *PLAIN]) == 0
+    assert json.loads(capsys.readouterr().out) == found
     assert main([*probe, "sh", "-c", "exit 1 # {x} {n}"]) == 1
     assert json.loads(capsys.readouterr().out)["failures"] == 12
     stop = ["sh", "-c", "kill -2 $PPID; sleep 20 # {x} {n}"]

@@ -110,6 +110,7 @@ def _program_options(add: Any) -> None:
     add("--shell", action="store_true", help="give the command to the shell")
     add("--timeout", type=float, metavar="SECONDS", help="end an evaluation after this time")
     add("--retries", type=int, default=0, help="try a failed evaluation again (default: 0)")
+    add("--workers", type=int, default=1, help="evaluations at the same time (default: 1)")
     add("--start", action="append", default=[], metavar="NAME=VALUE", help="where to begin")
     add("--seed", type=int, help="of the search")
     add("--log", metavar="FILE", help="append every evaluation to this file, as a line of JSON")
@@ -128,7 +129,6 @@ def _tune_parser(commands: Any) -> None:
     )
     _program_options(add)
     add("--budget", type=int, required=True, help="how often the program may be evaluated")
-    add("--workers", type=int, default=1, help="evaluations at the same time (default: 1)")
     add("--out", default="run.nw", metavar="FILE", help="the run's file (default: %(default)s)")
     add("--method", default="auto", choices=_methods_to_tune(), help="(default: %(default)s)")
     add("--confirm", type=int, default=0, help="evaluations kept to measure the answer itself")
@@ -224,7 +224,7 @@ def _tune(args: argparse.Namespace) -> int:
 
 
 def _probe(args: argparse.Namespace) -> int:
-    report, failures = probe(_job(args), _options(args), args.n)
+    report, failures = probe(_job(args), _options(args), args.n, args.workers)
     said = {
         "misranking": report.P,
         "kendall": report.kendall,

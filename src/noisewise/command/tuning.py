@@ -93,21 +93,26 @@ def tune(
     return Optimizer.load(path)
 
 
-def probe(job: Job, options: Options, n: int | None) -> tuple[ProbeReport, int]:
+def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[ProbeReport, int]:
     """How noisy the program is around the start, and how many evaluations failed."""
     _check_program(job)
+    workers = integer("--workers", workers, 1)
     count = default_population(Setup(job.space.dimension, 1)) if n is None else integer("--n", n, 2)
-    live, failures = Live(2 * count, 0, 1.0, not options.quiet), 0
+    live = Live(2 * count, 0, 1.0, not options.quiet)
+    failures: list[EvaluationFailed] = []
 
     def value(program: Program, x: FloatArray) -> float:
-        nonlocal failures
         try:
             return program(x)
-        except EvaluationFailed:
-            failures += 1
+        except EvaluationFailed as failure:
+            failures.append(failure)
             return math.nan
 
-    with _signals() as caught, _program(job, options, live) as program:
+    with (
+        _signals() as caught,
+        ThreadPoolExecutor(workers) as pool,
+        _program(job, options, live) as program,
+    ):
         try:
             report = probe_function(
                 partial(value, program),
@@ -115,11 +120,12 @@ def probe(job: Job, options: Options, n: int | None) -> tuple[ProbeReport, int]:
                 bounds=job.space.bounds,
                 n=count,
                 rng=job.seed,
+                executor=pool,
             )
         except KeyboardInterrupt:
             raise Interrupted("interrupted; a probe keeps nothing", caught[0]) from None
         live.finish()
-    return report, failures
+    return report, len(failures)
 
 
 @contextlib.contextmanager
