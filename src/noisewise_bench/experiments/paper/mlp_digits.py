@@ -86,12 +86,12 @@ def _panel(title: str, rows: list[Row]) -> Panel:
     def draw(ax: Any) -> None:
         names = (*AS_RUN, *ONE_ENGINE)
         for y, method in enumerate(reversed(names)):
-            losses = [value(row, "recommended") for row in of(rows, method=method)]
+            losses = np.log10([value(row, "recommended") for row in of(rows, method=method)])
             ax.plot(losses, np.full(len(losses), y), "o", alpha=0.5, color="#0072B2")
-            if losses:
+            if len(losses):
                 ax.plot(np.median(losses), y, "|", color="black", markersize=14)
         ax.set_yticks(range(len(names)), list(reversed(names)))
-        ax.set(xscale="log", xlabel="loss at the returned point")
+        ax.set_xlabel("log10 loss of the returned network")
 
     caption = "Loss of the returned network on all rows, each seed and the median; left is better."
     return Panel(title, caption, 2.4, draw)
