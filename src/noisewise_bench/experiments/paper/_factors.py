@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from noisewise_bench.sheets import value
 from noisewise_bench.task import Row
 
 HARD, ESTIMATED, EXACT = "hard ranks", "RB-PEM", "exact PEM"
+MEANS = ("arithmetic", "weiszfeld")
 #: Draws of the noise of exact PEM, as many as RB-PEM has bootstrap rankings.
 DRAWS = 32
 
@@ -83,7 +85,6 @@ def factorial() -> list[Arm]:
     return [arm for arm in arms if not arm.degenerate]
 
 
-MEANS = ("arithmetic", "weiszfeld")
 #: One more factor each, at the base of the factorial.
 FURTHER = (
     Arm(larger=2),
@@ -99,11 +100,11 @@ FURTHER = (
 Pair = tuple[Arm, Arm]  # with the change, without
 
 
-def pairs(where: Callable[[Arm], bool], change: dict[str, object]) -> list[Pair]:
+def pairs(where: Callable[[Arm], bool], **change: Any) -> list[Pair]:
     """Arms of the factorial for which ``where`` holds, each with its changed twin if there is
     one."""
     arms = factorial()
-    found = [(dataclasses.replace(arm, **change), arm) for arm in arms if where(arm)]  # type: ignore[arg-type]
+    found = [(dataclasses.replace(arm, **change), arm) for arm in arms if where(arm)]
     return [(changed, arm) for changed, arm in found if changed in arms]
 
 
@@ -112,20 +113,16 @@ def contrasts() -> dict[str, list[Pair]]:
     base = Arm()
     return {
         "expected weights, noise known": pairs(
-            lambda a: a.selection == HARD and a.looks == 0, {"selection": EXACT}
+            lambda a: a.selection == HARD and a.looks == 0, selection=EXACT
         ),
         "expected weights, estimated": pairs(
-            lambda a: a.selection == HARD and a.looks > 0, {"selection": ESTIMATED}
+            lambda a: a.selection == HARD and a.looks > 0, selection=ESTIMATED
         ),
         "the same, ridge centre": [(Arm(ESTIMATED, 1, ridge=True), Arm(HARD, 1))],
-        "1 second look": pairs(lambda a: a.selection == HARD and a.looks == 0, {"looks": 1}),
-        "3 second looks": pairs(lambda a: a.selection == HARD and a.looks == 0, {"looks": 3}),
-        "power-lift, not log weights": pairs(
-            lambda a: a.profile == "log", {"profile": "power-lift"}
-        ),
-        "Weiszfeld, not arithmetic mean": pairs(
-            lambda a: a.mean == "arithmetic", {"mean": "weiszfeld"}
-        ),
+        "1 second look": pairs(lambda a: a.selection == HARD and a.looks == 0, looks=1),
+        "3 second looks": pairs(lambda a: a.selection == HARD and a.looks == 0, looks=3),
+        "power-lift, not log weights": pairs(lambda a: a.profile == "log", profile="power-lift"),
+        "Weiszfeld, not arithmetic mean": pairs(lambda a: a.mean == "arithmetic", mean="weiszfeld"),
         "covariance learnt slowly": [(Arm(covariance="slow-diagonal"), base)],
         "mean learning rate 1/2": [(Arm(c_mean=0.5), base)],
         "mean learning rate 1/4": [(Arm(c_mean=0.25), base)],
