@@ -10,7 +10,7 @@ import runpy
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,28 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=name)
-def test_a_page_runs_as_printed(page: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def server() -> Iterator[subprocess.Popen[str]]:
+    """Executes pages, see docs_blocks."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("docs_blocks.py")), str(page)],
-        cwd=tmp_path,
+    with subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("docs_blocks.py"))],
         env=os.environ | {"PATH": programs, "MPLBACKEND": "agg", "PYTHONWARNINGS": "ignore"},
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    ) as process:
+        yield process
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name)
+def test_a_page_runs_as_printed(page: Path, tmp_path: Path, server: subprocess.Popen[str]) -> None:
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(f"{page}\t{tmp_path}\n")
+    server.stdin.flush()
+    code = server.stdout.readline().strip()
+    assert code == "0", Path(f"{tmp_path}.said").read_text()
     AFTERWARDS.get(name(page), lambda folder: None)(tmp_path)
 
 
