@@ -62,14 +62,15 @@ class Duel:
 def duel(rows: Iterable[Row], ours: str, theirs: str, metric: str) -> Duel:
     """Compare two methods on what both were run on."""
     a, b = pairs(rows, ours, theirs, metric)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # A noisy value may be negative, so no logarithm is taken of it.
-        delta = a - b if metric == NOISY_VALUE else np.log10(a) - np.log10(b)
-    known = delta[np.isfinite(delta)] if metric != NOISY_VALUE else np.empty(0)
     wins, losses = int(np.sum(a < b)), int(np.sum(a > b))
-    mean, low, high = interval(known, np.mean)
+    ties = len(a) - wins - losses
+    if metric == NOISY_VALUE:  # it may be negative: counted, but no logarithm is taken of it
+        a = b = np.empty(0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        delta = np.log10(a) - np.log10(b)
+    mean, low, high = interval(delta[np.isfinite(delta)], np.mean)
     p = wilcoxon_p(delta) if len(delta) else float("nan")
-    return Duel(metric, wins, losses, len(a) - wins - losses, mean, low, high, p)
+    return Duel(metric, wins, losses, ties, mean, low, high, p)
 
 
 def together(duels: Sequence[Duel]) -> Duel:
@@ -157,7 +158,9 @@ def duel_table(
         Column("Wilcoxon", p_value, "Holm-corrected over this table"),
         Column("vs published", p_value, "Fisher's exact test of the two win rates"),
     )
-    corrected = holm([found.p for _, found, _ in entries])
+    p = np.array([found.p for _, found, _ in entries])
+    tested = ~np.isnan(p)
+    p[tested] = holm(p[tested].tolist())
     body = tuple(
         (
             *names,
@@ -167,9 +170,9 @@ def duel_table(
             found.ties,
             found.rate,
             *found.rate_interval,
-            *(found.mean, found.low, found.high, p, differs(found, published)),
+            *(found.mean, found.low, found.high, corrected, differs(found, published)),
         )
-        for (names, found, published), p in zip(entries, corrected, strict=True)
+        for (names, found, published), corrected in zip(entries, p.tolist(), strict=True)
     )
     metrics = dict.fromkeys(found.metric for _, found, _ in entries)
     return Table(title, columns, body, (*notes, *duel_notes(metrics)))

@@ -51,9 +51,3 @@ def role_looks() -> dict[str, dict[str, Any]]:
 def named(side: str, *roles: str) -> tuple[str, ...]:
     """The names by which the bench knows these roles on that side; absent roles are left out."""
     return tuple(SIDES[side][role] for role in roles if role in SIDES[side])
-
-
-def role_of(method: str) -> str:
-    """The role that a method's name plays, or the name itself."""
-    known = {name: role for side in SIDES.values() for role, name in side.items()}
-    return known.get(method, method)
