@@ -50,8 +50,13 @@ def test_a_duel_is_paired_and_floored() -> None:
 def test_the_smallest_noisy_value_is_compared_as_it_is() -> None:
     rows = [row("a", "p/1", 1.0, noisy_best=-3.0), row("b", "p/1", 1.0, noisy_best=2.0)]
     found = duel(rows, "a", "b", NOISY_VALUE)
-    assert (found.wins, found.losses) == (1, 0)
+    assert (found.wins, found.losses, found.ties) == (1, 0, 0)
     assert math.isnan(found.mean)
+    tested = duel(ROWS, "a", "b", "recommended")
+    shown = duel_table("T", (), [((), found, None), ((), tested, None)]).rows
+    at = [c.name for c in duel_table("T", (), []).columns].index("Wilcoxon")
+    assert math.isnan(shown[0][at])
+    assert shown[1][at] == pytest.approx(tested.p)  # what is not tested does not count for Holm
 
 
 def test_as_published_is_the_best_evaluated_or_on_tasks_the_luckiest_point() -> None:
