@@ -32,8 +32,8 @@ def error(data):
     return sum((sum(map(float.__mul__, weights, phi)) - y) ** 2 for phi, y in data) / len(data)
 
 
-train = [(activations(x), y) for x, y in sample(60)]
-valid = [(activations(x), y) for x, y in sample(60)]
+train = [(activations(x), y) for x, y in sample(40)]
+valid = [(activations(x), y) for x, y in sample(40)]
 for epoch in range(args.epochs):
     for phi, y in train:
         miss = sum(map(float.__mul__, weights, phi)) - y

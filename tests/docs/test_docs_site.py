@@ -112,12 +112,11 @@ def it_reads_well_in_a_browser(site: Path) -> None:
             pytest.fail("NOISEWISE_REQUIRE_BROWSER is set, but there is no chromium")
         pytest.skip("all but the look of the pages is fine; that needs chromium")
     with Browser() as browser:
-        for page in ("index.html", "theory.html", "api/minimize.html"):
-            browser.size(390, 800)
+        browser.size(390, 800)
+        for page in ("index.html", "api/minimize.html", "theory.html"):
             browser.open(site / page)
             assert browser.evaluate("document.documentElement.scrollWidth") == 390, page
         inline = "document.querySelector('math').getBoundingClientRect().width"
-        browser.open(site / "theory.html")
         assert browser.evaluate(inline) > 5
         outside = [u for u in browser.requests if not u.startswith(("file:", "data:", "blob:"))]
         assert outside == []
