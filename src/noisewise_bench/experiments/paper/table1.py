@@ -52,8 +52,8 @@ def grids(scale: Scale) -> list[Grid]:
     return [
         Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances()), as_run, ["200d"], [1]),
         Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances(2)), engine, ["200d"], [1]),
-        Grid.of(tasks(scale, 4), as_run, ["own"], [1]),
-        Grid.of(tasks(scale, 4), engine, ["own"], [1]),
+        Grid.of(tasks(scale, 10), as_run, ["own"], [1]),
+        Grid.of(tasks(scale, 10), engine, ["own"], [1]),
     ]
 
 

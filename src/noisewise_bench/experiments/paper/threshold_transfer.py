@@ -31,7 +31,7 @@ def grids(scale: Scale) -> list[Grid]:
         problems = noisy(scale, "bbob-noisy", dimensions, scale.instances(1))
         names = [BASE[kind], *methods.values()]
         found.append(Grid.of(problems, names, ["200d"], [1]))
-        found.append(Grid.of(tasks(scale, 4), names, ["own"], [1]))
+        found.append(Grid.of(tasks(scale, 10), names, ["own"], [1]))
     return found
 
 
