@@ -2,15 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIBRARY := $(VENV)/.library
 STAMP := $(VENV)/.installed
 # One BLAS thread each: the matrices are small and the tests already use all cores.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: run test lint types unit reproduce docs clean
+.PHONY: run test lint types unit reproduce docs newcomer clean
 
-run: $(STAMP)
+run: $(LIBRARY)
 	$(BIN)/python examples/first_run.py
 
 test: lint types unit
@@ -35,9 +36,17 @@ reproduce: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
 
-$(STAMP): pyproject.toml
+# From clone to an own objective tuned from the command line, timed.
+newcomer:
+	bash examples/newcomer.sh
+
+$(LIBRARY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[plot]'
+	@touch $@
+
+$(STAMP): $(LIBRARY)
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	@touch $@
 

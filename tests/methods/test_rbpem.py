@@ -6,19 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import theory_tools
 
 import noisewise as nw
 import support
 from noisewise.core.profiles import Log, PowerLift, Uniform
-from noisewise.generation import Setup
 from noisewise.methods import CMAES, RBPEM
 from noisewise.noise.centres import CENTRES
 from noisewise.noise.diagnostics import CHECKS
 from noisewise.noise.scales import MODELS
-from noisewise.selection.rbpem import NO_POOL, ResidualBootstrap
-
-W = Log().weights(8)
+from noisewise.selection.rbpem import NO_POOL
 
 
 def test_without_second_looks_it_says_so_and_is_cma_es() -> None:
@@ -131,21 +127,6 @@ def test_every_profile_with_every_centre(profile: Any, centre: str) -> None:
     assert (r.history["mu_eff"] <= r.history["population"]).all()
     if centre != "ridge":  # which learns too little from one generation
         assert float(r.x @ r.x) < 2.0
-
-
-def test_failed_candidates_weigh_nothing() -> None:
-    """Even where fewer succeeded than the profile rewards, and one was looked at again."""
-    rng = np.random.default_rng(0)
-    values = np.full((8, 2), np.nan)
-    values[:, 0] = [1.0, np.inf, np.inf, 2.0, np.inf, np.inf, np.inf, np.inf]
-    values[0, 1] = 1.5
-    selection = ResidualBootstrap()
-    memory = selection.start(Setup(2, 100))
-    weights, memory = selection.weigh(theory_tools.make_generation(values, W, rng), memory)
-    weights, memory = selection.weigh(theory_tools.make_generation(values, W, rng), memory)
-    assert memory.bootstrapped == 2
-    np.testing.assert_array_equal(weights > 0.0, values[:, 0] < np.inf)
-    assert weights.sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("scale", MODELS)

@@ -10,11 +10,13 @@ from theory_tools import Normal, make_generation, pem_weights
 import noisewise as nw
 from noisewise._types import FloatArray
 from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
+from noisewise.generation import Setup
 from noisewise.methods import RBPEM
 from noisewise.noise.misranking import expected_weights
 from noisewise.noise.model import NoiseMemory, NoiseModel
 from noisewise.noise.pool import residuals
 from noisewise.noise.samples import Samples
+from noisewise.selection.rbpem import ResidualBootstrap
 
 F = np.array([0.0, 0.2, 0.5, 0.6, 1.1, 1.3, 2.0, 2.1])
 NOISE = 0.7
@@ -171,3 +173,18 @@ def test_scales_that_look_back_lag_behind_a_converging_run() -> None:
         return float(np.log10(r.x @ r.x))
 
     assert regret("spread") < regret("constant") - 2.0
+
+
+def test_failed_candidates_weigh_nothing() -> None:
+    """Even where fewer succeeded than the profile rewards, and one was looked at again."""
+    rng, w = np.random.default_rng(0), Log().weights(8)
+    values = np.full((8, 2), np.nan)
+    values[:, 0] = [1.0, np.inf, np.inf, 2.0, np.inf, np.inf, np.inf, np.inf]
+    values[0, 1] = 1.5
+    selection = ResidualBootstrap()
+    memory = selection.start(Setup(2, 100))
+    weights, memory = selection.weigh(make_generation(values, w, rng), memory)
+    weights, memory = selection.weigh(make_generation(values, w, rng), memory)
+    assert memory.bootstrapped == 2
+    np.testing.assert_array_equal(weights > 0.0, values[:, 0] < np.inf)
+    assert weights.sum() == pytest.approx(1.0)
