@@ -360,6 +360,7 @@ def test_what_is_kept_is_small() -> None:
         (FloatDistribution(-2.0, 5.0), 1.25),
         (FloatDistribution(1e-5, 10.0, log=True), 0.02),
         (FloatDistribution(0.0, 1.0, step=0.1), 0.1 * 3),
+        (FloatDistribution(0.0, 0.3, step=0.1), 0.3),
         (IntDistribution(-3, 9), 4),
         (IntDistribution(1, 1000, log=True), 30),
         (IntDistribution(2, 20, step=3), 11),
@@ -375,6 +376,36 @@ def test_values_and_points(distribution: Any, value: Any) -> None:
     for _ in range(50):
         point = named.decode(rng.uniform(size=named.dimension))["p"]
         assert distribution._contains(distribution.to_internal_repr(point))
+
+
+def test_the_end_of_a_range_with_steps_is_found() -> None:
+    study = study_of(40, search_space=None)  # 0.1 + 0.1 + 0.1 is above 0.3
+    study.optimize(lambda trial: -trial.suggest_float("x", 0.0, 0.3, step=0.1), n_trials=40)
+    assert recommended_params(study).params == {"x": 0.3}
+    assert study.trials[-1].params == {"x": 0.3}
+
+
+def test_nan_is_a_choice_like_others() -> None:
+    named = _distributions.named({"p": CategoricalDistribution([math.nan, 1.0])})
+    assert math.isnan(named.decode(named.encode({"p": float("nan")}))["p"])
+
+
+@pytest.mark.parametrize("choices", [[(8,), (8, 8)], [int, float]])
+def test_choices_that_no_storage_keeps_are_left_to_the_independent_sampler(choices: Any) -> None:
+    def objective(trial: optuna.Trial) -> float:
+        assert trial.suggest_categorical("kind", choices) in choices
+        return bowl(trial)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Optuna's own
+        kind = CategoricalDistribution(choices)
+        study = study_of(30, search_space=None)
+        study.optimize(objective, n_trials=1)
+    with pytest.warns(UserWarning, match="'kind' is left to the independent sampler"):
+        study.optimize(objective, n_trials=29)
+    assert set(recommended_params(study).params) == {"x", "y"}
+    with pytest.warns(UserWarning, match="'kind' is left to the independent sampler"):
+        NoisewiseSampler(30, search_space=LINE | {"kind": kind})
 
 
 def test_ranges_that_cannot_be_searched_are_left_out() -> None:

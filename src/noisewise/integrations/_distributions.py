@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,14 +14,15 @@ optuna = extra("optuna")
 
 
 def parameter(distribution: Any) -> Parameter | None:
-    """The parameter of an Optuna distribution; None where there is nothing to choose or its range
-    is too large to be searched."""
+    """The parameter of an Optuna distribution; None where there is nothing to choose, its range
+    is too large to be searched or its choices cannot be kept in a storage."""
     d = distribution
     if d.single():
         return None
     try:
         if isinstance(d, optuna.distributions.CategoricalDistribution):
-            return Options(tuple(d.choices))
+            plain = all(c is None or isinstance(c, (bool, int, float, str)) for c in d.choices)
+            return Options(tuple(d.choices)) if plain else None
         if isinstance(d, optuna.distributions.IntDistribution):
             whole = Int(d.low, d.high, d.log)
             return whole if d.step == 1 else Steps(d.low, d.step, (d.high - d.low) // d.step)
@@ -31,6 +33,20 @@ def parameter(distribution: Any) -> Parameter | None:
     except ValueError:
         return None
     return None
+
+
+def searchable(space: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a search space that `parameter` knows; a warning names what else there is to
+    choose."""
+    kept = {name: d for name, d in space.items() if parameter(d) is not None}
+    for name, d in space.items():
+        if name not in kept and not d.single():
+            warnings.warn(
+                f"{name!r} is left to the independent sampler: a range must be finite and whole "
+                "numbers within ±2^53, choices must be None, bool, int, float or str",
+                stacklevel=3,
+            )
+    return kept
 
 
 def named(space: Mapping[str, Any]) -> Named:

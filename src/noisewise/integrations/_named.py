@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, final
 
 from noisewise._check import shown
@@ -36,10 +37,14 @@ class Options(Parameter):
 
     def encode(self, value: Any) -> FloatArray:
         for i, known in enumerate(self.values):
-            # 1 and True are two options.
-            if known is value or (type(known) is type(value) and known == value):
+            if _same(known, value):
                 return self._choice.encode(str(i))
         raise ValueError(f"must be one of {self.text}, got {shown(value)}")
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two options are the same: 1 and True are not, nan and nan are."""
+    return a is b or (type(a) is type(b) and bool(a == b or (a != a and b != b)))
 
 
 @final
@@ -60,7 +65,10 @@ class Steps(Parameter):
         return f"{self.low}..{self._value(self.n)} in steps of {self.step}"
 
     def _value(self, k: int) -> float:
-        return self.low + k * self.step
+        if isinstance(self.low, int):
+            return self.low + k * self.step
+        # In decimals, as Optuna counts: 3 * 0.1 is above 0.3.
+        return float(Decimal(str(self.low)) + k * Decimal(str(self.step)))
 
     def decode(self, u: FloatArray) -> float:
         return self._value(self._index.decode(u))

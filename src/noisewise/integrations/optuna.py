@@ -22,7 +22,7 @@ import numpy as np
 
 from noisewise._check import positive_real, shown
 from noisewise.integrations import _records
-from noisewise.integrations._distributions import parameter
+from noisewise.integrations._distributions import searchable
 from noisewise.integrations._extra import extra
 from noisewise.integrations._settings import Wanted, check_start, encoded
 from noisewise.methods import Method
@@ -162,7 +162,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         with self._lock:
             self._turn_to(study)
             found = self._intersection.calculate(study)
-        return {name: d for name, d in found.items() if parameter(d) is not None}
+        return searchable(found)
 
     def sample_relative(
         self, study: Any, trial: Any, search_space: dict[str, Any]
@@ -310,7 +310,7 @@ def _checked_space(space: Any) -> dict[str, Any] | None:
         raise ValueError(
             f"search_space must be a dictionary of Optuna distributions or None, got {shown(space)}"
         )
-    kept = {name: d for name, d in space.items() if parameter(d) is not None}
+    kept = searchable(space)
     if not kept:
         raise ValueError(f"search_space must leave something to choose, got {shown(space)}")
     return kept
