@@ -212,6 +212,8 @@ def test_failures_are_told_and_counted(capsys: pytest.CaptureFixture[str]) -> No
 def test_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(program=["sh", "-c", "echo {x}{n} >&2; exit 1"]) == 1
     out, err = capsys.readouterr()
+    assert out.startswith("Nothing to recommend: no evaluation has succeeded.")
+    assert "Use it" not in out
     assert "Estimate: unknown" in out
     assert "there is none: no evaluation has succeeded" in out
     assert "further kinds of failures are counted" in err
@@ -298,7 +300,12 @@ def test_probe(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*together, *PLAIN]) == 0
     assert json.loads(capsys.readouterr().out) == found
     assert main([*probe, "sh", "-c", "exit 1 # {x} {n}"]) == 1
-    assert json.loads(capsys.readouterr().out)["failures"] == 12
+    found = json.loads(capsys.readouterr().out)
+    assert (found["misranking"], found["failures"]) == (None, 12)
+    assert main(["probe", *PARAMS, "--quiet", "--", "sh", "-c", "exit 1 # {x} {n}"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("No evaluation succeeded: nothing is known about the noise.\n12 eval")
+    assert "nan" not in said
     stop = ["sh", "-c", "kill -2 $PPID; sleep 20 # {x} {n}"]
     assert main([*probe, *stop]) == 130
     assert "a probe keeps nothing" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -226,9 +227,9 @@ def _tune(args: argparse.Namespace) -> int:
 def _probe(args: argparse.Namespace) -> int:
     report, failures = probe(_job(args), _options(args), args.n, args.workers)
     said = {
-        "misranking": report.P,
-        "kendall": report.kendall,
-        "top_mu": report.top_mu,
+        "misranking": text.known(report.P),
+        "kendall": text.known(report.kendall),
+        "top_mu": text.known(report.top_mu),
         "evaluations": report.nfev,
         "failures": failures,
         "advice": report.advice,
@@ -237,8 +238,9 @@ def _probe(args: argparse.Namespace) -> int:
         print(json.dumps(said))
     else:
         print(sentence(report.advice))
-        print(f"{report.nfev} evaluations, {failures} failed; {report.kendall:.0%} of the pairs "
-              f"changed order.")  # fmt: skip
+        pairs = f"; {report.kendall:.0%} of the pairs changed order"
+        changed = "" if math.isnan(report.kendall) else pairs
+        print(f"{report.nfev} evaluations, {failures} failed{changed}.")
     return DONE if failures < report.nfev else NO_ANSWER
 
 

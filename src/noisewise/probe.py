@@ -39,6 +39,8 @@ class ProbeReport:
     nfev
         Evaluations spent.
 
+    Where no evaluation succeeded, all but ``nfev`` are nan.
+
     >>> import noisewise as nw
     >>> nw.ProbeReport(P=0.0, kendall=0.0, top_mu=0.0, nfev=20).advice.split(": ")[1]
     'at this scale the objective is as good as deterministic.'
@@ -52,6 +54,8 @@ class ProbeReport:
     @property
     def advice(self) -> str:
         """What follows, in a sentence."""
+        if np.isnan(self.P):
+            return "no evaluation succeeded: nothing is known about the noise."
         share = f"ranks of repeated evaluations disagree by {self.P:.0%}"
         if self.P == 0.0:
             return f"{share}: at this scale the objective is as good as deterministic."
@@ -101,6 +105,8 @@ def probe(
     limits = Limits(timeout, retries)
     with executors.start(fun, tuple(args), False, workers, executor, limits) as evaluator:
         a, b = _values(evaluator, np.vstack((X, X))).reshape(2, k)
+    if np.isposinf(a).all() and np.isposinf(b).all():
+        return ProbeReport(np.nan, np.nan, np.nan, 2 * k)
     r_a, r_b = ranks(a), ranks(b)
     return ProbeReport(footrule(r_a, r_b), kendall(r_a, r_b), top_mu(r_a, r_b, k // 2), 2 * k)
 

@@ -49,6 +49,12 @@ def test_numbers_agree_with_each_other() -> None:
     assert report.nfev == 40
 
 
+def test_nothing_is_known_where_nothing_succeeds() -> None:
+    report = nw.probe(lambda x: float("nan"), [1.0, 2.0], sigma0=1.0, rng=0)
+    assert np.isnan([report.P, report.kendall, report.top_mu]).all()
+    assert report.advice == "no evaluation succeeded: nothing is known about the noise."
+
+
 def test_default_number_of_points() -> None:
     """The default population, twice."""
     assert _probe(1.0).nfev == 2 * (4 + int(3 * np.log(10)))

@@ -120,6 +120,8 @@ def test_a_run_that_has_hardly_begun(tells: int) -> None:
 def test_a_run_in_which_nothing_worked() -> None:
     text = page(facts.of(run(fail=1.1), "sad"))
     assert "unknown" in text
+    assert "<h2>Nothing to recommend</h2>" in text
+    assert "<h3>Use it</h3>" not in text
     assert "no evaluation has succeeded" in text
     assert "nan" not in text.split("<script")[0]
 

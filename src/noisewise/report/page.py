@@ -16,7 +16,7 @@ from noisewise._types import FloatArray
 from noisewise.report import svg
 from noisewise.report.facts import Facts, Spread
 from noisewise.report.svg import Chart, Series
-from noisewise.report.text import basis, interval, luck, spending
+from noisewise.report.text import basis, interval, luck, nothing, spending
 from noisewise.report.words import counted, number, sentence, valued
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -102,12 +102,13 @@ def _listed(values: dict[str, Any]) -> str:
 def _answer(facts: Facts) -> str:
     command = (
         f'<h3>Use it</h3><code aria-label="command">{escape(facts.command)}</code>'
-        if facts.command
+        if facts.command and not nothing(facts)
         else ""
     )
     early = "" if facts.done else _paragraph("The run has not ended yet.", "warning")
+    heading = "Nothing to recommend" if nothing(facts) else "Recommended"
     return (
-        f'{early}<h2>Recommended</h2><div class="answer"><div>{_table(facts.recommended)}</div>'
+        f'{early}<h2>{heading}</h2><div class="answer"><div>{_table(facts.recommended)}</div>'
         f'<div><p class="soft">Its value, estimated</p>'
         f'<p class="big">{number(facts.value)}</p>{_paragraph(interval(facts))}'
         f"{_paragraph(sentence(basis(facts)), 'soft')}</div></div>{command}"

@@ -14,7 +14,7 @@ def summary(facts: Facts) -> str:
     """The answer first, then what is behind it; lines of at most 80 characters or so."""
     width = max(map(len, facts.recommended))
     rows = [f"  {name:<{width}}  {valued(v)}" for name, v in facts.recommended.items()]
-    lines = ["Recommended:" if facts.done else "Recommended so far:", *map(printable_row, rows)]
+    lines = [*_wrapped(_heading(facts)), *map(printable_row, rows)]
     sure = f", {interval(facts)}" if interval(facts) else ""
     lines += ["", *_wrapped(f"Estimate: {number(facts.value)}{sure}: {basis(facts)}")]
     lines += _wrapped(f"Luckiest: {luck(facts)}")
@@ -22,9 +22,20 @@ def summary(facts: Facts) -> str:
     lines += _wrapped(f"Method: {facts.method}; {facts.message}.")
     for warning in facts.warnings:
         lines += _wrapped(f"Warning: {warning}.")
-    if facts.command:
+    if facts.command and not nothing(facts):
         lines += ["", "Use it:", f"  {printable(facts.command)}"]
     return "\n".join(lines)
+
+
+def nothing(facts: Facts) -> bool:
+    """Whether no evaluation has succeeded, so that there is nothing to recommend."""
+    return math.isnan(facts.luckiest_value)
+
+
+def _heading(facts: Facts) -> str:
+    if nothing(facts):
+        return "Nothing to recommend: no evaluation has succeeded. The search stands at:"
+    return "Recommended:" if facts.done else "Recommended so far:"
 
 
 def printable_row(row: str) -> str:
@@ -90,24 +101,25 @@ def as_data(facts: Facts) -> dict[str, Any]:
         "warnings": facts.warnings,
         "maximize": facts.maximize,
         "recommended": facts.recommended,
-        "estimate": _known(facts.value),
-        "standard_error": _known(facts.se),
-        "interval": [_known(end) for end in facts.interval],
+        "estimate": known(facts.value),
+        "standard_error": known(facts.se),
+        "interval": [known(end) for end in facts.interval],
         "confirmed": facts.confirmed,
-        "luckiest": {"parameters": facts.luckiest, "value": _known(facts.luckiest_value)},
+        "luckiest": {"parameters": facts.luckiest, "value": known(facts.luckiest_value)},
         "budget": facts.budget,
         "spent": facts.spent,
         "generations": facts.generations,
         "spent_on": facts.parts,
         "failures": facts.failures,
-        "misranking": _known(facts.misranking),
+        "misranking": known(facts.misranking),
         "importance": [vars(i) for i in facts.importances],
         "command": facts.command,
         "history": {
-            name: [_known(v) for v in column.tolist()] for name, column in facts.history.items()
+            name: [known(v) for v in column.tolist()] for name, column in facts.history.items()
         },
     }
 
 
-def _known(value: float) -> float | None:
+def known(value: float) -> float | None:
+    """A number as JSON has it: None where it is not known."""
     return float(value) if math.isfinite(value) else None
