@@ -368,8 +368,49 @@ def test_a_value_that_is_written_twice_counts_once(tmp_path: Path) -> None:
     for trial in opt.ask()[:2]:
         journal.append(trial.id, 0.5)
         journal.append(trial.id, 0.5)
+    journal.append(0, 0.5)  # not next to each other if another one came in meanwhile
     journal.close()
     assert nw.Optimizer.load(path).spent == 2
+
+
+def test_values_that_came_when_the_run_had_given_up_are_no_damage(tmp_path: Path) -> None:
+    """Candidates of the next generation may come back with the interrupt that ends the run."""
+    path = tmp_path / "run"
+    opt = support.start(CMAES(population=6), d=3, lookahead=2)
+    journal = Journal(path)
+    journal.open(*opt.data)
+    while not opt.done:
+        trials = opt.ask()
+        for trial in trials:
+            journal.append(trial.id, np.inf)
+            if not opt.done:
+                opt.tell(trial.id, np.inf)
+    journal.close()
+    again = nw.Optimizer.load(path)
+    assert again.done
+    assert again.result().message.startswith("gave up")
+    assert again.spent == opt.spent
+
+
+def test_an_interrupt_while_the_file_is_renewed_loses_no_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file that is open has no name any more."""
+    path, replace = tmp_path / "run", os.replace
+    opt = support.start(CMAES(population=6), d=3)
+    journal = Journal(path)
+    journal.open(*opt.data)
+
+    def interrupted(*args: Any) -> None:
+        replace(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        journal.open(*opt.data)
+    journal.append(opt.ask()[0].id, 0.5)
+    journal.close()
+    assert nw.Optimizer.load(path).spent == 1
 
 
 @fork

@@ -102,7 +102,7 @@ def _body(path: Any, lines: list[bytes]) -> bytes:
 def _tells(path: Any, lines: list[bytes]) -> Iterator[tuple[int, float, float | None]]:
     """The values told after the state; what follows the last newline was cut off by a crash. A
     line that is there twice was written again after an interrupt."""
-    before = b""
+    seen: set[bytes] = set()
     for number, line in enumerate(lines[:-1], start=3):
         text, _, crc = line.rpartition(b" ")
         try:
@@ -111,9 +111,9 @@ def _tells(path: Any, lines: list[bytes]) -> Iterator[tuple[int, float, float | 
             id, value, se = json.loads(text)
         except (ValueError, TypeError):
             raise CheckpointError(f"checkpoint {path} is damaged in line {number}") from None
-        if line != before:
+        if line not in seen:
             yield int(id), math.inf if value is None else float(value), se
-        before = line
+        seen.add(line)
 
 
 def _encode_method(method: Any) -> Any:
@@ -158,22 +158,31 @@ class Journal:
     path: Path
     _file: IO[bytes] | None = field(default=None, init=False)
     _lock: IO[bytes] | None = field(default=None, init=False)
+    #: Whether the open file may have been replaced.
+    _stale: bool = field(default=True, init=False)
     _fresh: float = field(default=-math.inf, init=False)
     _synced: float = field(default=-math.inf, init=False)
     _sync_cost: float = field(default=0.0, init=False)
 
     def open(self, method: Any, run: Any, extra: Any = None) -> None:
         """Write the present state; values are appended from now on."""
+        self._stale = True
         write(self.path, method, run, extra)
-        with _named_errors(self.path):
-            if self._file is not None:
-                self._file.close()
-            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115
+        self._reopen()
         self._fresh = time.monotonic()
+
+    def _reopen(self) -> None:
+        with _named_errors(self.path):
+            old, self._file = self._file, open(self.path, "ab", buffering=0)  # noqa: SIM115
+        if old is not None:
+            old.close()
+        self._stale = False
 
     def append(self, id: int, value: float, se: float | None = None) -> None:
         """One value is known. From here on it survives the death of this process; that of the
         machine too, unless values come so fast that flushing each would take over the run."""
+        if self._stale:  # an interrupt came while it was replaced
+            self._reopen()
         assert self._file is not None
         text = json.dumps([id, value if math.isfinite(value) else None, se]).encode()
         with _named_errors(self.path):

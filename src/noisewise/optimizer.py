@@ -22,7 +22,7 @@ from noisewise.errors import CheckpointError
 from noisewise.generation import Setup
 from noisewise.methods import Method
 from noisewise.recommend import Recommendation
-from noisewise.result import INTERRUPTED, RUNNING, STOPPED, Result
+from noisewise.result import ALL_FAILED, INTERRUPTED, RUNNING, STOPPED, Result
 from noisewise.run import Trial
 
 
@@ -268,6 +268,8 @@ class Optimizer:
             opt._engine, opt._extra = Engine(saved.method, saved.run), saved.extra
             for id, value, se in saved.tells:
                 opt.ask()  # as whoever wrote them did before each
+                if saved.run.status == ALL_FAILED:  # they came with the interrupt that ended it
+                    break
                 opt.tell(id, value, se)
         except Exception as error:  # a file may hold anything
             raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
