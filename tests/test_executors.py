@@ -339,6 +339,14 @@ def test_what_is_there_can_be_had_without_waiting(kind: str, tmp_path: Path) -> 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["0.0", "1.0"]
 
 
+@pytest.mark.parametrize("timeout", [30 * 86400.0, 1e300])
+def test_a_timeout_may_be_longer_than_the_system_can_wait(timeout: float) -> None:
+    options = _GOOD | {"budget": 8}
+    assert nw.minimize(support.bumpy, **options, workers=2, timeout=timeout).nfev == 8
+    with cf.ThreadPoolExecutor(2) as pool:
+        assert nw.minimize(support.bumpy, **options, executor=pool, timeout=timeout).nfev == 8
+
+
 def test_workers_are_said_once() -> None:
     with pytest.raises(ValueError, match=r"^workers must be said to the executor, ProcessSpec"):
         nw.minimize(support.bumpy, **_GOOD, executor=processes(2), workers=3)
@@ -410,8 +418,10 @@ def test_a_pool_that_cancels() -> None:
             future.set_running_or_notify_cancel()
             return future
 
-    with Moody(1) as pool, pytest.raises(nw.EvaluationError, match="CancelledError"):
-        nw.minimize(support.bumpy, **_GOOD, executor=pool)
+    for on_error in ("raise", "worst"):  # nobody evaluated anything: no failure of the objective
+        with Moody(1) as pool, pytest.raises(nw.EvaluationError, match="CancelledError") as caught:
+            nw.minimize(support.bumpy, **_GOOD, executor=pool, on_error=on_error)
+        assert caught.value.result.nfev == 0
 
 
 def test_trials_that_wait_are_cancelled_when_the_run_ends() -> None:

@@ -14,6 +14,9 @@ from noisewise._check import integer, positive_real, real_array, shown
 from noisewise.errors import BadValueError
 from noisewise.run import Trial
 
+#: Seconds to wait at a time: more is too long for some systems.
+LONGEST_WAIT = 86400.0
+
 
 class WorkerDied(RuntimeError):
     """A worker ended during an evaluation, more often than it may be tried again.

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from noisewise.executors.base import Evaluator, Limits, Outcome, WorkerDied, enqueue
+from noisewise.executors.base import (
+    LONGEST_WAIT,
+    Evaluator,
+    Limits,
+    Outcome,
+    WorkerDied,
+    enqueue,
+)
 from noisewise.run import Trial
 
 #: Timeouts that workers which hang get to come back before the run is given up.
@@ -21,7 +28,8 @@ _GRACE = 10.0
 
 
 class Source(ABC):
-    """Where futures come from. A future has ``add_done_callback``, ``done`` and ``cancel``."""
+    """Where futures come from. A future has ``add_done_callback``, ``done``, ``cancelled`` and
+    ``cancel``."""
 
     #: How many evaluations run at the same time.
     workers: int
@@ -119,7 +127,7 @@ class Futures(Evaluator):
         if self.finished:  # refused
             return
         due = min([self._jammed, *(flight.deadline for flight in self._flights.values())])
-        patience = None if due == float("inf") else max(0.0, due - time.monotonic())
+        patience = min(LONGEST_WAIT, max(0.0, due - time.monotonic()))
         with contextlib.suppress(Empty):
             self._land(self._landed.get(timeout=patience))
 
@@ -178,7 +186,11 @@ class Futures(Evaluator):
             attempts = self._attempts[id] = self._attempts.get(id, 0) + 1
             return None if attempts <= self._limits.retries else Outcome(id, error=death)
         except (Exception, CancelledError) as error:
-            return Outcome(id, error=error)
+            if not flight.future.cancelled():
+                return Outcome(id, error=error)
+            # Not by us: the executor is closing, or lost its scheduler.
+            said = f"the executor cancelled an evaluation: {type(error).__name__}: {error}"
+            return Outcome(id, error=BrokenExecutor(said.rstrip(": ")))
 
     def _give_up(self, ticket: int) -> None:
         flight = self._flights.pop(ticket)

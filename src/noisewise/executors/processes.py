@@ -22,7 +22,15 @@ from typing import Any
 
 from noisewise._check import integer
 from noisewise.errors import BadValueError
-from noisewise.executors.base import Evaluator, Limits, Outcome, Spec, WorkerDied, enqueue
+from noisewise.executors.base import (
+    LONGEST_WAIT,
+    Evaluator,
+    Limits,
+    Outcome,
+    Spec,
+    WorkerDied,
+    enqueue,
+)
 from noisewise.run import Trial
 
 _WRONG = "the objective must return one real number"
@@ -99,7 +107,7 @@ class Processes(Evaluator):
             self._feed()
         busy = [w for w in self._pool if w.trial is not None]
         nearest = min((w.deadline for w in busy), default=0.0)
-        patience = None if nearest == float("inf") else max(0.0, nearest - time.monotonic())
+        patience = min(LONGEST_WAIT, max(0.0, nearest - time.monotonic()))
         ready = set(wait([w.pipe for w in busy], patience if block else 0.0))
         for worker in busy:
             if worker.pipe in ready:
