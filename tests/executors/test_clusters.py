@@ -16,6 +16,7 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.executors.base import Limits
+from noisewise.executors.on_ray import at_a_time
 from noisewise.methods import CMAES
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
@@ -146,6 +147,25 @@ def test_ray(ray: Any, tmp_path: Path) -> None:
     assert nw.executors.ray().start(support.bumpy, (), Limits()).workers == 2
     check_deaths_and_errors(nw.executors.ray(), tmp_path)
     assert ray.is_initialized()  # it stays the user's
+
+
+@pytest.mark.parametrize(
+    ("options", "workers"),
+    [
+        ({}, 8),
+        ({"num_cpus": 3}, 2),
+        ({"num_gpus": 1}, 4),
+        ({"num_cpus": 0, "num_gpus": 0.5}, 8),
+        ({"num_cpus": 0}, 8),
+        ({"resources": {"licence": 1}}, 3),
+        ({"resources": None, "num_cpus": None}, 8),
+        ({"num_cpus": 9}, 1),
+    ],
+)
+def test_what_a_ray_task_needs_says_how_many_run_at_a_time(
+    options: dict[str, Any], workers: int
+) -> None:
+    assert at_a_time({"CPU": 8.0, "GPU": 4.0, "licence": 3.0, "memory": 1e9}, options) == workers
 
 
 @pytest.mark.parametrize(("name", "module"), [("dask", "distributed"), ("ray", "ray")])

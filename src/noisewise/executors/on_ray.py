@@ -41,8 +41,8 @@ def ray(
 
     Uses the cluster that ``ray.init`` connected to, or starts Ray on this machine and shuts it
     down after the run. ``workers`` is how many evaluations run at the same time: what the
-    cluster's CPUs allow by default. ``options`` are those of a Ray task, such as ``num_cpus=2``
-    or ``num_gpus=1``. A worker that exceeds ``timeout`` is killed.
+    cluster's CPUs, GPUs and other resources allow by default. ``options`` are those of a Ray
+    task, such as ``num_cpus=2`` or ``num_gpus=1``. A worker that exceeds ``timeout`` is killed.
 
     >>> import noisewise as nw
     >>> nw.executors.ray(workers=8, num_gpus=1).workers  # for minimize(..., executor=...)
@@ -71,8 +71,7 @@ class RaySource(Source):
         self._own = not engine.is_initialized()
         if self._own:
             engine.init(include_dashboard=False, log_to_driver=False)
-        cpus = engine.cluster_resources().get("CPU", 1.0)
-        self.workers = workers or max(1, int(cpus / max(options.get("num_cpus", 1), 1e-9)))
+        self.workers = workers or at_a_time(engine.cluster_resources(), options)
         self._refs: dict[Any, Any] = {}
 
     def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
@@ -106,3 +105,11 @@ class RaySource(Source):
         self._refs.clear()
         if self._own:
             self._ray.shutdown()
+
+
+def at_a_time(there: Mapping[str, float], options: Mapping[str, Any]) -> int:
+    """How many tasks with these options have room; one per CPU if they need nothing at all."""
+    cpus, gpus = options.get("num_cpus"), options.get("num_gpus")
+    needs = {"CPU": 1 if cpus is None else cpus, "GPU": gpus, **(options.get("resources") or {})}
+    room = [there.get(what, 0.0) / need for what, need in needs.items() if need]
+    return max(1, int(min(room, default=there.get("CPU", 1.0))))
