@@ -255,15 +255,16 @@ def test_wrong_commands(capsys: pytest.CaptureFixture[str]) -> None:
         (["tune", "--budget", "10", "--", "a"], "--param must be given at least once"),
         (["tune", *x, "--", "./missing", "{x}"], "./missing cannot be run: there is no such"),
         (["tune", *x, "--", "./plain.txt", "{x}"], "it is not executable (chmod +x)"),
+        (["tune", *x, "--", "plain.txt", "{x}"], "it is not on the PATH: write ./plain.txt"),
         (["tune", *x, "--", "echo", "{x}", "{y}"], "placeholder {y}, but there is no --param y="),
         (["tune", *x, "--", "echo"], "does not use the parameter x"),
         (["tune", *x, "--start", "y=1", "--", "echo", "{x}"], "--start must be NAME=VALUE"),
         (["tune", *x, "--start", "x=a", "--", "echo", "{x}"], "--start x must be a number"),
-        (["tune", *x, "--start", "x=7", "--", "echo", "{x}"], "x must be a number in 0.0..1.0"),
+        (["tune", *x, "--start", "x=7", "--", "echo", "{x}"], "--start x must be a number in 0.0"),
         (["tune", *x, "--json", "a", "--regex", "b", "--", "echo", "{x}"], "exclude each other"),
         (["tune", *x, "--workers", "0", "--", "echo", "{x}"], "--workers must be a whole number"),
         (["tune", *x, "--confirm", "10", "--", "echo", "{x}"], "confirm must be smaller than"),
-        (["tune", *x, "--seed", "-1", "--", "echo", "{x}"], "rng must be"),
+        (["tune", *x, "--seed", "-1", "--", "echo", "{x}"], "--seed must be a whole number"),
         (["tune", *x, "--out", "no/run.nw", "--", "echo", "{x}"], "No such file or directory"),
         (["tune", *x, "--out", "plain.txt", "--", "echo", "{x}"], "not a noisewise checkpoint"),
         (["tune", *x, "--log", "no/log", "--", "echo", "{x}"], "No such file or directory"),
@@ -283,6 +284,14 @@ def test_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         main(words)
     assert caught.value.code == 2
     assert "usage: noisewise" in capsys.readouterr().err
+
+
+def test_a_program_without_dashes_before_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["tune", "--param", "x=0..1", "--budget", "10", "echo", "{x}"])
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert "unrecognized arguments: echo {x} (the program to run belongs after --)" in err
 
 
 def test_probe(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import noisewise as nw
 from noisewise import methods
+from noisewise._check import integer
 from noisewise.command.job import Job
 from noisewise.command.reading import Reader
 from noisewise.command.template import Template
@@ -39,7 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _bench(words[1:])
     # What follows -- belongs to the program and is never looked at.
     cut = words.index("--") if "--" in words else len(words)
-    args = _parser().parse_args(words[:cut])
+    parser = _parser()
+    args, unknown = parser.parse_known_args(words[:cut])
+    if unknown:
+        hint = "" if cut < len(words) else " (the program to run belongs after --)"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     args.program = words[cut + 1 :]
     try:
         code: int = args.function(args)
@@ -181,7 +186,8 @@ def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
         reader = Reader(kind, args.regex if kind == "regex" else args.json)
     space = Space.parse(args.param)
     template = Template(tuple(args.program), args.shell)
-    return Job(space, template, reader, maximize, args.seed, _start(space, args.start))
+    seed = None if args.seed is None else integer("--seed", args.seed, 0)
+    return Job(space, template, reader, maximize, seed, _start(space, args.start))
 
 
 def _start(space: Space, texts: list[str]) -> dict[str, Any]:
@@ -196,6 +202,10 @@ def _start(space: Space, texts: list[str]) -> dict[str, Any]:
             found[name] = value if isinstance(space.parameters[name], Choice) else float(value)
         except ValueError:
             raise ValueError(f"--start {name} must be a number, got {value!r}") from None
+    try:
+        space.encode(found)
+    except ValueError as error:
+        raise ValueError(f"--start {error}") from None
     return found
 
 

@@ -153,7 +153,12 @@ def _check_program(job: Job) -> None:
     name = job.template.argv[0]
     if job.template.shell or "{" in name or shutil.which(name):
         return
-    why = "it is not executable (chmod +x)" if os.path.exists(name) else "there is no such program"
+    if not os.path.exists(name):
+        why = "there is no such program"
+    elif os.path.dirname(name):
+        why = "it is not executable (chmod +x)"
+    else:
+        why = f"it is not on the PATH: write ./{name}"
     raise ValueError(f"{name} cannot be run: {why}")
 
 
