@@ -436,6 +436,12 @@ def test_wrong_arguments(options: dict[str, Any], said: str) -> None:
         NoisewiseSampler(**options)
 
 
+def test_a_start_for_what_is_not_searched_is_said() -> None:
+    study = study_of(10, search_space=None, x0={"x": 0.5, "z": 1.0})
+    with pytest.warns(UserWarning, match="x0 has values for what is not searched: 'z'"):
+        study.optimize(bowl, n_trials=3)
+
+
 def test_several_objectives() -> None:
     sampler = NoisewiseSampler(20, search_space=LINE)
     study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,9 @@ class Wanted:
         """Settings of a new run. Where another came before, over more parameters, it starts from
         what that one recommends and has what is left of the trials."""
         start = {name: value for name, value in (self.x0 or {}).items() if name in space}
+        if earlier is None and len(start) < len(self.x0 or {}):
+            left = ", ".join(repr(name) for name in self.x0 or {} if name not in start)
+            warnings.warn(f"x0 has values for what is not searched: {left}", stacklevel=2)
         before = 0 if self.knows_space else 1
         if earlier is not None:
             found = earlier.named.decode(earlier.replay.recommend().x)

@@ -48,6 +48,9 @@ _logger = logging.getLogger("optuna.noisewise")
 class Recommended:
     """The parameters to use, with an honest estimate of the objective there.
 
+    ``params`` has what was searched and what has a single value; what was left to the independent
+    sampler is not in it.
+
     ``value`` is the mean of the ``n_values`` trials that measured these very parameters after they
     had been chosen, ``standard_error`` its standard error. Where there are fewer than two,
     ``n_values`` is 0 and both are those of the last generation, which was sampled around the
