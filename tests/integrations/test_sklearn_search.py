@@ -71,6 +71,17 @@ def test_the_interface_of_a_search() -> None:
     assert found.result_.nfev == 30
 
 
+def test_columns_of_numbers_are_numbers() -> None:
+    space = {"a": "0..0.8", "b": "0..9:int", "random_state": [None, 1]}
+    table = search(Bowl(), space).fit(X, Y).cv_results_
+    assert table["param_a"].dtype == np.float64
+    assert table["param_b"].dtype == np.int64
+    assert table["param_random_state"].dtype == object
+    options = {"a": [0.1, 0.2], "b": [1, 2.5], "random_state": [1, 2**70]}
+    table = search(Bowl(), options).fit(X, Y).cv_results_
+    assert table["param_b"].dtype == table["param_random_state"].dtype == object
+
+
 def test_every_fold_is_used_equally_often() -> None:
     found = search(Bowl(), {"a": "0..0.8", "b": "0..9:int"}, budget=60).fit(X, Y)
     table = found.cv_results_
@@ -200,6 +211,8 @@ def test_small_budgets() -> None:
         ({"budget": 1}, "budget must be a whole number of at least 2, got 1"),
         ({"method": "grid"}, "method must be one of auto"),
         ({"scoring": ["accuracy", "f1"]}, "scoring must be one metric, got"),
+        ({"error_score": "rais"}, "error_score must be 'raise' or a number, got 'rais'"),
+        ({"error_score": None}, "error_score must be 'raise' or a number, got None"),
         ({"refit": "accuracy"}, "refit must be True or False, got 'accuracy'"),
     ],
 )

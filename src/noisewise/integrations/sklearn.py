@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -153,6 +154,10 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _check_choices(self) -> None:
         if isinstance(self.scoring, (list, tuple, set, dict)):
             raise ValueError(f"scoring must be one metric, got {shown(self.scoring)}")
+        if self.error_score != "raise" and not isinstance(self.error_score, Real):
+            raise ValueError(
+                f"error_score must be 'raise' or a number, got {shown(self.error_score)}"
+            )
         if not isinstance(self.refit, bool):
             raise ValueError(f"refit must be True or False, got {shown(self.refit)}")
 
@@ -270,10 +275,7 @@ def _results(rows: list[list[Fit]], names: Sequence[str], n_splits: int) -> dict
         times = [[getattr(fit, what) for fit in row] for row in rows]
         found[f"mean_{what}"], found[f"std_{what}"] = _moments(times)
     for name in names:
-        column = np.empty(len(rows), dtype=object)
-        for i, row in enumerate(rows):
-            column[i] = row[0].params[name]
-        found[f"param_{name}"] = np.ma.MaskedArray(column, mask=False)
+        found[f"param_{name}"] = _column([row[0].params[name] for row in rows])
     found["params"] = [row[0].params for row in rows]
     for k in range(n_splits):
         found[f"split{k}_test_score"] = _moments(
@@ -286,6 +288,18 @@ def _results(rows: list[list[Fit]], names: Sequence[str], n_splits: int) -> dict
     found["rank_test_score"] = np.array([1 + int(np.sum(worst > one)) for one in worst], np.int32)
     found["n_fits"] = np.array([len(row) for row in rows])
     return found
+
+
+def _column(values: list[Any]) -> Any:
+    """A parameter in all rows: an array of numbers where all are of one such type."""
+    kinds = set(map(type, values))
+    numbers = len(kinds) == 1 and kinds <= {bool, int, float}
+    if numbers and all(abs(value) < 2**63 or isinstance(value, float) for value in values):
+        return np.ma.MaskedArray(values, mask=False)
+    column: Any = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        column[i] = value
+    return np.ma.MaskedArray(column, mask=False)
 
 
 def _moments(values: list[list[float]]) -> tuple[Any, Any]:
