@@ -43,7 +43,7 @@ MARKS = {10: ("#56B4E9", "o"), 20: ("#009E73", "s"), 40: ("#0072B2", "D")}
 
 def grids(scale: Scale) -> list[Grid]:
     functions = scale.pick(quick=(110, 117), short=FUNCTIONS, full=HIGH)
-    instances = range(1, scale.pick(quick=1, short=5, full=15) + 1)
+    instances = range(1, scale.pick(quick=1, short=10, full=15) + 1)
     found = []
     for d in scale.pick(quick=(10,), short=DIMENSIONS, full=DIMENSIONS):
         problems = [f"bbob-noisy/f{f}/i{i}/d{d}" for f in functions for i in instances]
