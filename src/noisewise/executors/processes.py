@@ -3,13 +3,15 @@
 Each worker has a pipe and holds one trial at a time, so it is always known which trial was lost
 with a worker. A lost trial is tried again ``retries`` times, at no extra charge: its evaluation
 never came to an end. A trial that exceeds ``timeout`` seconds ends with its worker and counts as
-a failure.
+a failure. A forked worker leads a process group that ends with it: programs that the objective
+started must not go on beside their successors.
 """
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing as mp
+import os
 import pickle
 import signal
 import sys
@@ -72,6 +74,8 @@ def processes(
 class _Worker:
     process: Any
     pipe: Connection
+    #: Whether it leads a process group of its own.
+    leads: bool = False
     trial: Trial | None = None
     deadline: float = float("inf")
 
@@ -180,6 +184,10 @@ class Processes(Evaluator):
             process.start()
         theirs.close()  # so that our end reads the end of file when the worker dies
         worker = _Worker(process, ours)
+        if forked:
+            with contextlib.suppress(OSError):  # it may be dead already
+                os.setpgid(process.pid, process.pid)
+                worker.leads = True
         self._pool.append(worker)
         return worker
 
@@ -189,6 +197,9 @@ class Processes(Evaluator):
 
     def _end(self, worker: _Worker) -> None:
         worker.pipe.close()
+        if worker.leads:
+            with contextlib.suppress(OSError):
+                os.killpg(worker.process.pid, signal.SIGKILL)
         worker.process.kill()
         worker.process.join()
 
