@@ -143,6 +143,28 @@ def test_facts() -> None:
     assert found.spreads[0].at == pytest.approx(result.x[0])
 
 
+@pytest.mark.parametrize("method", ["auto", "resample", "uh-cma-es", "sep-cma-es"])
+def test_what_is_under_way_is_not_spent(method: str) -> None:
+    opt = nw.Optimizer(budget=60, bounds=[(0, 1)] * 2, rng=0, method=method, confirm=7)
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, float(trial.id % 5))
+            parts = facts.of(opt, "run").parts
+            assert sum(parts.values()) == 60
+            assert parts["not spent"] == 60 - opt.spent
+            assert min(parts.values()) >= 0
+    assert parts["confirming the answer"] >= 7
+
+
+def test_equal_values_are_exact_even_where_ranks_change() -> None:
+    opt = nw.Optimizer(budget=60, bounds=[(0, 1)] * 2, rng=0)
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, float(trial.x[0] > 0.5))
+    assert "agreed exactly" in opt.result().message
+    assert facts.of(opt, "run").exact
+
+
 def test_names_of_a_wrong_space_are_not_used() -> None:
     for space in ({"a": "0..1"}, {"a": 3}, ["a"], {"a": "0..1:odd"}):
         found = facts.of(run(budget=30, extra={"space": space, "command": 3}), "run")

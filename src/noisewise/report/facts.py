@@ -16,6 +16,7 @@ from noisewise.noise.pool import Pool
 from noisewise.optimizer import Optimizer
 from noisewise.report.importance import Importance, importances
 from noisewise.report.words import number, valued
+from noisewise.run import Run
 from noisewise.space import Choice, Space
 
 #: How sure the interval of the estimate is.
@@ -123,15 +124,11 @@ def of(opt: Optimizer, title: str) -> Facts:
         budget=opt.budget,
         spent=opt.spent,
         generations=int(result.nit),
-        parts={
-            "new candidates": run.ledger.base,
-            "repeated evaluations": run.ledger.reevaluation,
-            "confirming the answer": run.ledger.confirmation,
-            "not spent": run.ledger.remaining,
-        },
+        parts=_parts(run),
         failures=int(result.n_failures),
         misranking=float(result.misranking),
-        exact=result.misranking == 0.0 and getattr(run.adaptation, "deterministic", False),
+        # Equal values can change ranks where many are equal, so misranking need not be zero.
+        exact=not math.isnan(result.misranking) and getattr(run.adaptation, "deterministic", False),
         history=history,
         spreads=_spreads(opt, space, result.x),
         importances=_importances(run, space),
@@ -140,6 +137,20 @@ def of(opt: Optimizer, title: str) -> Facts:
         residuals=_residuals(run.selection),
         command=_command(opt.extra, recommended),
     )
+
+
+def _parts(run: Run) -> dict[str, int]:
+    """Evaluations whose values are known, by what they were for, and the rest of the budget."""
+    ledger, slots = run.ledger, [slot for _, slot in run.pending.values()]
+    confirming = len(slots) if run.confirming else 0
+    again = 0 if confirming else sum(slot > 0 for slot in slots)
+    ahead = len(run.ahead.pending) if run.ahead is not None else 0
+    return {
+        "new candidates": ledger.base - (len(slots) - again - confirming) - ahead,
+        "repeated evaluations": ledger.reevaluation - again,
+        "confirming the answer": ledger.confirmation - confirming,
+        "not spent": ledger.budget - ledger.told,
+    }
 
 
 def _space(opt: Optimizer) -> Space | None:
