@@ -156,12 +156,13 @@ def test_what_is_under_way_is_not_spent(method: str) -> None:
     assert parts["confirming the answer"] >= 7
 
 
-def test_equal_values_are_exact_even_where_ranks_change() -> None:
+def test_equal_values_are_exact_where_candidates_tie() -> None:
     opt = nw.Optimizer(budget=60, bounds=[(0, 1)] * 2, rng=0)
     while not opt.done:
         for trial in opt.ask():
             opt.tell(trial.id, float(trial.x[0] > 0.5))
     assert "agreed exactly" in opt.result().message
+    assert opt.result().misranking == 0.0
     assert facts.of(opt, "run").exact
 
 

@@ -127,7 +127,6 @@ def of(opt: Optimizer, title: str) -> Facts:
         parts=_parts(run),
         failures=int(result.n_failures),
         misranking=float(result.misranking),
-        # Equal values can change ranks where many are equal, so misranking need not be zero.
         exact=not math.isnan(result.misranking) and getattr(run.adaptation, "deterministic", False),
         history=history,
         spreads=_spreads(opt, space, result.x),

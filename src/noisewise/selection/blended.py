@@ -38,7 +38,9 @@ class Blended(Selection):
         samples, k = gen.samples, len(gen.X)
         who = reevaluated(samples)
         if len(who):
-            gen.notes["misranking"] = float(moves(samples, who).mean()) / 3.0
+            # Who ties with others would seem to move even where the value is the same again.
+            changed = samples.values[who, 0] != samples.values[who, 1]
+            gen.notes["misranking"] = float((changed * moves(samples, who)).mean()) / 3.0
         order = merged_order(samples, who)
         if not np.isfinite(samples.values[order[-1], 0]):  # failures are no evidence of noise
             return rank_weights(samples.mean(), gen.profile), memory
