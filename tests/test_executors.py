@@ -401,6 +401,21 @@ def runs(pid: int) -> bool:
     return False
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_workers_end_though_ctrl_c_is_pressed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = Processes._end
+
+    def interrupted(self: Processes, worker: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        end(self, worker)
+
+    monkeypatch.setattr(Processes, "_end", interrupted)
+    evaluator = start(lambda x: time.sleep(60.0), (), False, 2, None, Limits())
+    evaluator.submit([trial(0), trial(1)])
+    with pytest.raises(KeyboardInterrupt):
+        evaluator.close()
+
+
 def test_workers_end_when_the_driver_fails() -> None:
     def fun(x: Any) -> float:
         time.sleep(30.0)

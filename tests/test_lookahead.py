@@ -242,6 +242,15 @@ def test_a_run_with_late_values_can_be_replayed(tmp_path: Path) -> None:
     assert r.nfev == 90
 
 
+@pytest.mark.parametrize("name", ["lookahead", "late"])
+def test_as_many_as_you_like_can_be_saved(name: str, tmp_path: Path) -> None:
+    opt = start(CMAES(), **{name: 10**400})
+    opt.save(tmp_path / "run")
+    opt = nw.Optimizer.load(tmp_path / "run")
+    support.drive(opt, rng=np.random.default_rng(0))
+    assert opt.spent == 80
+
+
 def test_what_is_handed_out_early_by_default() -> None:
     def lookahead(method: Any, **options: Any) -> int:
         given = {"x0": [0.0] * 10, "sigma0": 1.0, "budget": 2000} | options

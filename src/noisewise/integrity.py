@@ -67,8 +67,8 @@ def _ledger(run: Run) -> bool:
         and 1 <= run.setup.budget <= ledger.budget
         and ledger.reserve <= _MOST
         and run.setup.workers >= 1
-        and 0 <= run.setup.lookahead <= _MOST
-        and 0 <= run.setup.late <= _MOST
+        and 0 <= run.setup.lookahead <= max(_MOST, ledger.budget)
+        and 0 <= run.setup.late <= max(_MOST, ledger.budget)
         and (ledger.confirmation > 0) == run.confirming
         and (ledger.remaining == 0 or not run.confirming)
     )

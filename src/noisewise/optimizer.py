@@ -74,8 +74,8 @@ class Optimizer:
         chosen = resolve(method)
         setup = replace(
             setup,
-            lookahead=_lookahead(chosen, setup, lookahead),
-            late=integer("late", late, least=0),
+            lookahead=min(_lookahead(chosen, setup, lookahead), budget),
+            late=min(integer("late", late, least=0), budget),
         )
         ledger = Ledger(budget, reserve=confirm)
         self._engine = Engine.begin(chosen, setup, ledger, start, problem.generators(rng))

@@ -120,8 +120,9 @@ class Processes(Evaluator):
                 self._give_up(worker)
 
     def close(self) -> None:
-        for worker in self._pool:
-            self._end(worker)
+        with _no_interrupts():  # a second Ctrl-C must not leave half of them
+            for worker in self._pool:
+                self._end(worker)
         self._pool.clear()
         self._queue.clear()
 
