@@ -25,25 +25,41 @@ def row(problem: str, method: str, log: float, budget: str = "100d") -> Row:
 def test_every_arm_has_a_name_of_its_own_that_the_bench_knows() -> None:
     for d in (10, 40):
         names = [arm.method(d) for arm in ARMS]
-        assert len(set(names)) == len(names) == 32
+        assert len(set(names)) == len(names) == 38
         for name in names:
             methods.get(name)
     assert Arm(larger=4).method(40) == "sep-cma-es(population=60)"
 
 
 def test_a_contrast_changes_one_factor_only() -> None:
-    for change, pairs in _factors.contrasts().items():
+    for change, pairs in (_factors.contrasts() | _factors.crossed()).items():
         assert pairs, change
         for with_it, without in pairs:
             assert {with_it, without} <= set(ARMS)
             a, b = dataclasses.asdict(with_it), dataclasses.asdict(without)
             differing = {key for key in a if a[key] != b[key]}
             # The ridge centre is an estimator, so it differs from hard ranks in two fields.
-            assert len(differing) == (2 if "ridge" in change else 1), change
+            two = "ridge" in change or "both" in change
+            assert len(differing) == (2 if two else 1), change
     sizes = {change: len(pairs) for change, pairs in _factors.contrasts().items()}
     assert sizes["power-lift, not log weights"] == sizes["Weiszfeld, not arithmetic mean"] == 12
     assert sizes["expected weights, noise known"] == 4
     assert sizes["expected weights, estimated"] == 8
+
+
+def test_expected_weights_are_crossed_with_population_and_learning_rate() -> None:
+    crossed = _factors.crossed()
+    assert len(crossed) == 6
+    for words, [(smooth, hard)] in crossed.items():
+        assert smooth.selection == (EXACT if "known" in words else ESTIMATED)
+        assert hard.selection == HARD
+        assert (smooth.larger, smooth.c_mean, smooth.looks) == (
+            hard.larger,
+            hard.c_mean,
+            hard.looks,
+        )
+        assert (smooth.larger > 1) == ("x 4" in words)
+        assert (smooth.c_mean < 1.0) == ("1/4" in words)
 
 
 def test_the_arm_that_was_left_out_is_a_copy_of_hard_ranks() -> None:

@@ -85,13 +85,20 @@ def factorial() -> list[Arm]:
     return [arm for arm in arms if not arm.degenerate]
 
 
-#: One more factor each, at the base of the factorial.
+#: Further factors, at the base of the factorial; the last level of population and learning rate
+#: with every selection.
 FURTHER = (
     Arm(larger=2),
     Arm(larger=4),
+    Arm(HARD, 1, larger=4),
+    Arm(ESTIMATED, 1, larger=4),
     Arm(EXACT, larger=4),
     Arm(c_mean=0.5),
     Arm(c_mean=0.25),
+    Arm(HARD, 1, c_mean=0.25),
+    Arm(ESTIMATED, 1, c_mean=0.25),
+    Arm(EXACT, c_mean=0.25),
+    Arm(larger=4, c_mean=0.25),
     Arm(covariance="slow-diagonal"),
     Arm(EXACT, covariance="slow-diagonal"),
     Arm(ESTIMATED, 1, ridge=True),
@@ -128,7 +135,25 @@ def contrasts() -> dict[str, list[Pair]]:
         "mean learning rate 1/4": [(Arm(c_mean=0.25), base)],
         "population x 2": [(Arm(larger=2), base)],
         "population x 4": [(Arm(larger=4), base)],
+        "both: x 4 and rate 1/4": [(Arm(larger=4, c_mean=0.25), base)],
     }
+
+
+def crossed() -> dict[str, list[Pair]]:
+    """What expected weights add where the noise is met by other means already."""
+    settings: dict[str, dict[str, Any]] = {
+        "default population and rate": {},
+        "population x 4": {"larger": 4},
+        "mean rate 1/4": {"c_mean": 0.25},
+    }
+    found = {}
+    for words, further in settings.items():
+        known, hard = Arm(EXACT, **further), Arm(**further)
+        found[f"noise known, {words}"] = [(known, hard)]
+    for words, further in settings.items():
+        estimated, hard = Arm(ESTIMATED, 1, **further), Arm(HARD, 1, **further)
+        found[f"estimated, {words}"] = [(estimated, hard)]
+    return found
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from noisewise_bench.experiments.paper._factors import (
     Arm,
     Logs,
     contrasts,
+    crossed,
     factorial,
 )
 from noisewise_bench.figures import Panel
@@ -64,7 +65,7 @@ def effects(rows: Sequence[Row]) -> list[Effect]:
             logs = Logs.read(of(rows, dimension=d), metric)
             named = {
                 change: [(a.method(d), b.method(d)) for a, b in arms]
-                for change, arms in contrasts().items()
+                for change, arms in (contrasts() | crossed()).items()
             }
             named |= {change: [pair] for change, pair in PUBLISHED.items()}
             for change, chosen in named.items():
@@ -77,8 +78,26 @@ def effects(rows: Sequence[Row]) -> list[Effect]:
 
 def make(rows: list[Row], scale: Scale) -> Output:
     found = effects(rows)
-    panels = [_panel(metric, [e for e in found if e[2] == metric]) for metric in METRICS]
-    return Output([_effects(found), _arms(rows)], [Plot(panels, 2, 4.8)], [LEFT_OUT])
+    plots = [
+        Plot([_panel(metric, found, changes, caption, height) for metric in METRICS], 2, 4.8)
+        for changes, caption, height in (
+            ([*contrasts(), *PUBLISHED], ONE_CHANGE, 5.4),
+            (list(crossed()), CROSSED, 2.6),
+        )
+    ]
+    return Output([_effects(found), _arms(rows)], plots, [LEFT_OUT])
+
+
+ONE_CHANGE = (
+    "What one change does to log10 regret on one engine, with 95 % intervals; left of the line is "
+    "better. Below the dashed line: the published programs, which differ from each other in many "
+    "things at once."
+)
+CROSSED = (
+    "What expected weights add to hard ranks with the same population, mean learning rate and "
+    "second looks (none where the noise is known, one where it is estimated), with 95 % "
+    "intervals; left of the line is better."
+)
 
 
 LEFT_OUT = (
@@ -105,7 +124,8 @@ def _effects(found: Sequence[Effect]) -> Table:
         "Each line changes one factor and averages over all levels of the others in the "
         "factorial (weights x selection x second looks x mean); population, learning rates and "
         "the ridge centre are changed from log weights, arithmetic mean, hard ranks (ridge: from "
-        "hard ranks with the same second look).",
+        "hard ranks with the same second look). Lines that name a noise and a population or rate "
+        "compare expected weights with hard ranks of the same population, rate and second looks.",
         f"Exact PEM averages {DRAWS} draws that are not charged: a study, not a method.",
     )
     return Table(f"Effect of one change, B = {BUDGET}", columns, body, notes)
@@ -143,11 +163,13 @@ def _further(arm: Arm) -> str:
     return ", ".join(words for words, holds in parts.items() if holds) or "-"
 
 
-def _panel(metric: str, found: Sequence[Effect]) -> Panel:
-    changes = [*contrasts(), *PUBLISHED]
+def _panel(
+    metric: str, found: Sequence[Effect], changes: Sequence[str], caption: str, height: float
+) -> Panel:
+    chosen = [effect for effect in found if effect[0] in changes and effect[2] == metric]
 
     def draw(ax: Any) -> None:
-        for change, d, _, (mean, low, high), _, _ in found:
+        for change, d, _, (mean, low, high), _, _ in chosen:
             colour, marker = MARKS[d]
             y = -changes.index(change) + {10: 0.22, 20: 0.0, 40: -0.22}[d]
             ax.plot([low, high], [y, y], color=colour, solid_capstyle="butt")
@@ -155,18 +177,15 @@ def _panel(metric: str, found: Sequence[Effect]) -> Panel:
         for d, (colour, marker) in MARKS.items():
             ax.plot([], [], marker=marker, color=colour, label=f"d = {d}")
         ax.axvline(0.0, color="black", linewidth=0.8)
-        ax.axhline(0.5 - len(contrasts()), color="0.6", linewidth=0.8, linestyle="--")
+        published = sum(change in PUBLISHED for change in changes)
+        if published:
+            ax.axhline(0.5 + published - len(changes), color="0.6", linewidth=0.8, linestyle="--")
         named = changes if metric == METRICS[0] else [""] * len(changes)
         ax.set_yticks([-i for i in range(len(changes))], named)
         ax.set_ylim(0.6 - len(changes), 0.6)
         ax.set_xlabel("change of log10 regret (left: better)")
 
-    caption = (
-        "What one change does to log10 regret on one engine, with 95 % intervals; left of the "
-        "line is better. Below the dashed line: the published programs, which differ from each "
-        "other in many things at once."
-    )
-    return Panel(metric, caption, 5.4, draw)
+    return Panel(metric, caption, height, draw)
 
 
 ARTIFACT = Artifact(

@@ -24,6 +24,11 @@ from noisewise_bench.task import Row
 ROLES = (RB, RB_LOG, SWITCH, SWITCH_LOG)
 N_PUBLISHED = 675
 METRICS = (NOISY_VALUE, "best-evaluated", "recommended")
+#: On one engine: selection -> weights -> method.
+ENGINE = {
+    "hard ranks": {"log": "sep-cma-es", "power-lift": "sep-cma-es(profile='power-lift')"},
+    "RB-PEM": {"log": "rb-pem", "power-lift": "rb-pem(profile='power-lift')"},
+}
 
 
 def grids(scale: Scale) -> list[Grid]:
@@ -36,6 +41,7 @@ def grids(scale: Scale) -> list[Grid]:
     return [
         Grid.of(problems, named("as run", CMA, *ROLES), budgets, [1]),
         Grid.of(table1, named("as run", CMA, RB, SWITCH), [LOG_WEIGHT_BUDGETS[-1]], [1]),
+        Grid.of(problems, [m for some in ENGINE.values() for m in some.values()], budgets, [1]),
     ]
 
 
@@ -56,9 +62,30 @@ def make(rows: list[Row], scale: Scale) -> Output:
         [
             duel_table("Against CMA-ES as run, high-misranking 15", ("budget", "method"), against),
             duel_table("RB-PEM: log weights against power-lift", ("budget", "duel"), between),
+            _one_engine(rows),
             _overhead(rows),
         ]
     )
+
+
+def _one_engine(rows: list[Row]) -> Table:
+    """RB-PEM against hard ranks of the same weights, and the weights against each other."""
+    hard, smooth = ENGINE["hard ranks"], ENGINE["RB-PEM"]
+    duels = {
+        f"RB-PEM against hard ranks, {weights}": (smooth[weights], hard[weights])
+        for weights in hard
+    }
+    duels |= {
+        f"log against power-lift, {selection}": (some["log"], some["power-lift"])
+        for selection, some in ENGINE.items()
+    }
+    entries = []
+    for budget in dict.fromkeys(b for b in LOG_WEIGHT_BUDGETS if of(rows, budget=b)):
+        for words, (ours, theirs) in duels.items():
+            for metric in METRICS[1:]:
+                found = duel(of(rows, budget=budget), ours, theirs, metric)
+                entries.append(((f"B = {budget}", words), found, None))
+    return duel_table("One engine, high-misranking 15", ("budget", "duel"), entries)
 
 
 def _overhead(rows: list[Row]) -> Table:
