@@ -13,6 +13,8 @@ from noisewise_bench import as_run
 from noisewise_bench.as_run import RBPEM, DiagonalES, NoiseModel, ProbeSwitch
 from noisewise_bench.peers import Outcome, pycma
 from noisewise_bench.problem import FloatArray, Oracle
+from noisewise_bench.problems.bbob_noisy import BBOBNoisy
+from noisewise_bench.record import Recorder
 
 
 @dataclass
@@ -127,6 +129,28 @@ def test_without_restarts_the_search_stays_where_it_stalled() -> None:
 
     assert generations(True) == 0
     assert generations(False) == as_run.STALL + 1
+
+
+def test_flips_are_counted_among_the_re_evaluated_per_parent() -> None:
+    first = np.arange(6.0)
+    band = np.array([1, 2])
+    again = np.array([[1.0, 2.0], [1.0, 3.5], [4.5, 4.6], [0.5, 1.5]])
+    # mu = 3: nobody leaves, one leaves, both leave, nobody leaves.
+    assert as_run.flip_rate(first, again, band, 3) == pytest.approx((0 + 1 + 2 + 0) / 4 / 3)
+    assert as_run.flip_rate(first, np.empty((4, 0)), band[:0], 3) == 0.0
+
+
+def test_under_weak_noise_no_pool_forms_and_the_search_converges_as_published() -> None:
+    """Published median log10 regret of 15 instances on f101, d = 20, B = 200d: -9.66."""
+    regrets = []
+    for instance in (1, 2, 3):
+        seed = as_run.seed_of(101, instance, 20)
+        problem = BBOBNoisy(101, instance, 20)
+        recorder = Recorder(problem)
+        oracle = Oracle(problem, 4000, np.random.default_rng([seed, 3]), recorder)
+        outcome = as_run.get("rb-pem")(oracle, 4000, seed)
+        regrets.append(np.log10(recorder.finish(outcome.x).best_evaluated_regret))
+    assert np.median(regrets) == pytest.approx(-9.66, abs=1.0)
 
 
 @pytest.mark.parametrize(("points", "pooled"), [(2, 0), (3, 6)])
