@@ -176,9 +176,9 @@ def flip_rate(first: FloatArray, again: FloatArray, band: IntArray, mu: int) -> 
     """How many of ``band`` leave or join the elite, per parent, when each has one of its raw
     values (a row of ``again``) and the others have their first.
 
-    The published runs do not define it. Of two dozen definitions tried, this one agrees best with their
-    re-evaluations under strong noise and their regrets under weak noise, where it decides
-    whether a pool ever forms.
+    The published runs do not define it. Of two dozen definitions tried, this one agrees best
+    with their re-evaluations under strong noise and their regrets under weak noise, where it
+    decides whether a pool ever forms.
     """
     values = np.tile(first, (len(again), 1))
     values[:, band] = again

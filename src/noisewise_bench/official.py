@@ -16,40 +16,14 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final, final
 
 import numpy as np
 
 from .names import Budget, numbers
-from .problem import FloatArray, Method, Oracle
+from .problem import Method, Oracle
 from .problems._optional import optional, require
-from .problems.bbob_noisy import BBOBNoisy
 from .problems.landscapes import NOISY
-
-DIMENSIONS: Final = (2, 3, 5, 10, 20, 40)  # those the suite has
-
-
-@final
-class OfficialProblem:
-    """A problem of the suite behind the bench's interface; the truth is its seeded twin's."""
-
-    def __init__(self, problem: Any) -> None:
-        self._problem = problem
-        self._twin = BBOBNoisy(problem.id_function, problem.id_instance, problem.dimension)
-        self.name = f"official-{self._twin.name}"
-        self.x0: FloatArray = np.array(problem.initial_solution, dtype=float)
-        self.bounds: tuple[FloatArray, FloatArray] | None = (
-            np.array(problem.lower_bounds, dtype=float),
-            np.array(problem.upper_bounds, dtype=float),
-        )
-
-    def noisy(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """COCO's value of every row; the noise is COCO's, the generator is not used."""
-        return np.array([float(self._problem(x)) for x in X])
-
-    def regret(self, X: FloatArray) -> FloatArray:
-        """Noise-free value above the optimum."""
-        return self._twin.regret(X)
+from .problems.official import DIMENSIONS, OfficialProblem
 
 
 def run_official(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from noisewise_bench import official
+from noisewise_bench.problems import BBOBNoisy, make
 
 
 def random_search(oracle, budget, seed):
@@ -67,8 +68,26 @@ def test_logged_values_are_the_truth_of_the_seeded_twin(tmp_path):
         assert float(row[2]) == pytest.approx(best[int(row[0]) - 1], rel=1e-6)
 
 
+def test_a_lone_problem_repeats_its_noise_in_every_run_and_other_instances_have_other_noise():
+    problem, other = make("official-bbob-noisy/f107/i1/d5"), make("official-bbob-noisy/f107/i2/d5")
+    X = np.tile(problem.x0, (50, 1))
+    runs = []
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        runs.append(np.concatenate([problem.noisy(X[:20], rng), problem.noisy(X[20:], rng)]))
+    assert np.array_equal(*runs)
+    assert len(np.unique(runs[0])) == 50
+    # Gaussian noise is a factor, so equal factors would be equal noise.
+    twins = [BBOBNoisy(107, instance, 5) for instance in (1, 2)]
+    values = [runs[0], other.noisy(X, np.random.default_rng(1))]
+    factors = [(v - t.fopt) / t.regret(X) for v, t in zip(values, twins, strict=True)]
+    assert not np.any(np.isclose(*factors))
+
+
 def test_says_what_is_wrong(tmp_path):
     with pytest.raises(ValueError, match="dimensions has 4, the suite takes 2, 3, 5, 10, 20, 40"):
         official.run_official(random_search, "r", tmp_path, dimensions=[4])
+    with pytest.raises(ValueError, match="dimension is 4, the suite takes 2, 3, 5, 10, 20, 40"):
+        make("official-bbob-noisy/f101/i1/d4")
     with pytest.raises(RuntimeError, match="cocopp could not process"):
         official.post_process(tmp_path / "nothing", tmp_path / "pages")

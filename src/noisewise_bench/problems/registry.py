@@ -1,6 +1,7 @@
 """Problems by name, so that a row of results can be computed again from a string.
 
 bbob-noisy/f110/i3/d40              bbob-noisy function, instance, dimension
+official-bbob-noisy/f110/i3/d40     the same with COCO's own noise, which no seed changes
 additive/f1/i1/d10/gaussian/0.01    bbob function with a law and level of noise
 additive/f1/i1/d80/radial/0.5abs    the same with an absolute level
 additive/f1/i1/d10/none             without noise
@@ -24,6 +25,7 @@ from .additive import AdditiveNoise, NoisySphere
 from .bbob_noisy import COMPLEMENT, HIGH, BBOBNoisy
 from .gym import Gym
 from .landscapes import NOISELESS, NOISY
+from .official import LoneProblem
 from .tasks.cartpole import CartPole
 from .tasks.hpo import HPO
 from .tasks.logistic import LogisticRegression
@@ -77,6 +79,7 @@ _NUMBER: Final = r"[0-9.]+(?:e-?[0-9]+)?"
 _BBOB: Final = r"f(?P<f>\d+)/i(?P<i>\d+)/d(?P<d>\d+)"
 _MAKERS: Final[tuple[tuple[str, Callable[..., Problem]], ...]] = (
     (f"bbob-noisy/{_BBOB}", lambda f, i, d: BBOBNoisy(int(f), int(i), int(d))),
+    (f"official-bbob-noisy/{_BBOB}", lambda f, i, d: LoneProblem(int(f), int(i), int(d))),
     (f"additive/{_BBOB}/(?P<law>none)(?P<level>)(?P<unit>)?", _additive),
     (f"additive/{_BBOB}/(?P<law>[a-z0-9]+)/(?P<level>{_NUMBER})(?P<unit>abs)?", _additive),
     (rf"noisysphere/d(?P<d>\d+)/n(?P<n>{_NUMBER})", lambda d, n: NoisySphere(int(d), float(n))),
@@ -125,6 +128,10 @@ _SUITES: Final[dict[str, tuple[str, Names]]] = {
     "bbob-noisy": ("all 30 noisy functions", _bbob_names(NOISY, _NOISY_FORM)),
     "bbob-noisy-high": ("the 15 that reorder most", _bbob_names(HIGH, _NOISY_FORM)),
     "bbob-noisy-complement": ("the other 15", _bbob_names(COMPLEMENT, _NOISY_FORM)),
+    "official-bbob-noisy": (
+        "the 30 with COCO's own noise",
+        _bbob_names(NOISY, f"official-{_NOISY_FORM}"),
+    ),
     "late-noise": ("additive noise that dominates only late", _late),
     "lognormal": (
         "factor of mean one on f1-f24",

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from noisewise_bench.campaign import Grid
-from noisewise_bench.experiments.paper import diagnostics, mechanism, mlp_digits, sandwich
+from noisewise_bench.experiments.paper import (
+    coco_noise,
+    diagnostics,
+    mechanism,
+    mlp_digits,
+    sandwich,
+)
 from noisewise_bench.experiments.paper._artifact import Scale
 from noisewise_bench.experiments.paper._methods import AS_RUN, ONE_ENGINE, RB, UH
 from noisewise_bench.task import Row, Task, run_task, suite_of
@@ -94,3 +100,25 @@ def test_wins_on_the_network_stand_beside_the_published_ones() -> None:
     )
     assert losses.rows[1][:3] == (16, "as-run/probe-switch", 4)
     assert isinstance(mlp_digits.grids(Scale("quick"))[0], Grid)
+
+
+def test_gaps_to_the_published_medians_are_those_put_in() -> None:
+    def log(f: int, suite: str) -> float:
+        cauchy = (f - 101) % 3 == 2
+        shift = -0.5 if cauchy and suite == "bbob-noisy" else 0.1
+        return coco_noise.published(RB, 10, f) + shift
+
+    rows = [
+        row(f"{suite}/f{f}/i{i}/d10", AS_RUN[RB], 10.0 ** (log(f, suite) + 0.01 * (i - 2)), "200d")
+        for suite in coco_noise.NOISES.values()
+        for f in range(107, 131)
+        for i in (1, 2, 3)
+    ]
+    found = coco_noise.medians(rows)
+    for noise, law, gap in (
+        ("seeded", "Gaussian", 0.1),
+        ("seeded", "Cauchy", -0.5),
+        ("COCO's", "Cauchy", 0.1),
+    ):
+        gaps = coco_noise.gaps(found, noise, RB, law)
+        np.testing.assert_allclose(gaps, np.full(8, gap), atol=1e-9)

@@ -23,7 +23,8 @@ from noisewise_bench.task import Row, Task, suite_of
 
 #: The artifacts made of campaigns alone, which this file owns.
 OURS = (
-    *("ablations", "breakdowns", "convergence", "depth-fidelity", "depth-robustness"),
+    *("ablations", "breakdowns", "coco-noise", "convergence", "depth-fidelity"),
+    "depth-robustness",
     *("high-misranking", "log-weights", "rank-by-probe", "single-crossing", "table1"),
     *("task-ranks", "threshold-transfer"),
 )

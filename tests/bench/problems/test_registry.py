@@ -10,6 +10,7 @@ from noisewise_bench.problems import SUITES, TASKS, AdditiveNoise, make, suite
 
 NAMES = [
     "bbob-noisy/f110/i3/d40",
+    "official-bbob-noisy/f110/i3/d10",
     "additive/f1/i1/d10/gaussian/0.1",
     "additive/f1/i1/d10/t3/1e-05",
     "additive/f3/i2/d80/radial/0.5abs",
