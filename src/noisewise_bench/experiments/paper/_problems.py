@@ -30,9 +30,9 @@ def noisy(
     return [problem for problem in found if function_of(problem) in QUICK_FUNCTIONS]
 
 
-def tasks(scale: Scale, short: int) -> list[str]:
-    """The external tasks with seeds 1 to 50 in full, 1 to ``short`` if short."""
-    n = scale.pick(quick=1, short=short, full=50)
+def tasks(scale: Scale) -> list[str]:
+    """The external tasks with seeds 1 to 50."""
+    n = scale.pick(quick=1, short=50, full=50)
     chosen = scale.pick(quick=("lqr", "cartpole"), short=TASKS, full=TASKS)
     return [f"task/{task}/s{seed}" for task in chosen for seed in range(1, n + 1)]
 

@@ -37,8 +37,8 @@ def grids(scale: Scale) -> list[Grid]:
         return Grid.of(problems, methods, ["100d"], [1])
 
     return [
-        grid(0, BASE["as run"], scale.instances(8)),
-        grid(1, BASE["one engine"], scale.instances(3)),
+        grid(0, BASE["as run"], scale.instances()),
+        grid(1, BASE["one engine"], scale.instances()),
     ]
 
 

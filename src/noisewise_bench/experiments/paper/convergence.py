@@ -44,7 +44,7 @@ def grids(scale: Scale) -> list[Grid]:
         problems = [p for p in found if function_of(p) in functions]
         return Grid.of(problems, named(side, *ROLES), ["100d"], [1])
 
-    return [grid("as run", scale.instances()), grid("one engine", scale.instances(5))]
+    return [grid("as run", scale.instances()), grid("one engine", scale.instances())]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:

@@ -46,7 +46,7 @@ def problems(dimensions: Sequence[int], instances: Sequence[int] = (1, 2, 3)) ->
 
 def grids(scale: Scale) -> list[Grid]:
     chosen = scale.pick(
-        quick=problems((10,), (1,)), short=problems((80,), (1,)), full=problems(DIMENSIONS)
+        quick=problems((10,), (1,)), short=problems(DIMENSIONS), full=problems(DIMENSIONS)
     )
     methods = dict.fromkeys(name for _, ours, theirs in PAIRS for name in (ours, theirs))
     return [Grid.of(chosen, methods, [scale.pick(quick="50d", short="200d", full="200d")], [1])]

@@ -40,7 +40,7 @@ def grids(scale: Scale) -> list[Grid]:
         Grid.of(
             noisy(scale, "bbob-noisy-high", (40,), instances), named(side, *ROLES), ["100d"], [1]
         )
-        for side, instances in (("as run", scale.instances()), ("one engine", scale.instances(5)))
+        for side, instances in (("as run", scale.instances()), ("one engine", scale.instances()))
     ]
 
 

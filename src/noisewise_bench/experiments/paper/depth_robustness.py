@@ -37,24 +37,24 @@ def grids(scale: Scale) -> list[Grid]:
     # Table 1 has the largest budget in full.
     found = [
         Grid.of(
-            noisy(scale, high, (20, 40), scale.instances(15 if budget == BUDGETS[-1] else 2)),
+            noisy(scale, high, (20, 40), scale.instances(15 if budget == BUDGETS[-1] else 5)),
             named("as run", RB, *RIVALS),
             [budget],
             [1],
         )
         for budget in scale.pick(quick=BUDGETS[:2], short=BUDGETS, full=BUDGETS)
     ]
-    engine = scale.pick(quick=BUDGETS[:2], short=BUDGETS[1:], full=BUDGETS)
-    few = noisy(scale, high, (40,), scale.instances(1))
+    engine = scale.pick(quick=BUDGETS[:2], short=BUDGETS, full=BUDGETS)
+    few = noisy(scale, high, (40,), scale.instances(5))
     found.append(Grid.of(few, named("one engine", RB, *RIVALS), engine, [1]))
-    sweep = scale.pick(quick=("50d",), short=SWEEP_BUDGETS[:1], full=SWEEP_BUDGETS)
     methods = [*CAPS.values(), *named("as run", CMA, SWITCH)]
-    found.append(Grid.of(_sweep_problems(scale), methods, sweep, [1]))
+    for budget in scale.pick(quick=("50d",), short=SWEEP_BUDGETS, full=SWEEP_BUDGETS):
+        found.append(Grid.of(_sweep_problems(scale, budget), methods, [budget], [1]))
     return found
 
 
-def _sweep_problems(scale: Scale) -> list[str]:
-    return noisy(scale, "bbob-noisy", (40,), scale.instances(1))
+def _sweep_problems(scale: Scale, budget: str) -> list[str]:
+    return noisy(scale, "bbob-noisy", (40,), scale.instances(1 if budget == "500d" else 5))
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
@@ -90,14 +90,14 @@ def _robustness(rows: Sequence[Row], side: str) -> list[Entry]:
 
 
 def _sweep(rows: Sequence[Row], scale: Scale) -> list[Entry]:
-    problems = set(_sweep_problems(scale))
-    rows = [row for row in rows if row.problem in problems]
     entries: list[Entry] = []
     for budget in dict.fromkeys(row.budget for row in of(rows, method=CAPS[1])):
+        problems = set(_sweep_problems(scale, budget))
+        here = [row for row in of(rows, budget=budget) if row.problem in problems]
         for cap, method in CAPS.items():
             for rival in (CMA, SWITCH):
                 for metric in METRICS:
-                    found = duel(of(rows, budget=budget), method, AS_RUN[rival], metric)
+                    found = duel(here, method, AS_RUN[rival], metric)
                     entries.append(((str(cap), rival, budget), found, None))
     return entries
 

@@ -40,8 +40,8 @@ BUDGET = "100d"
 
 
 def grids(scale: Scale) -> list[Grid]:
-    problems = noisy(scale, "bbob-noisy-high", (40,), scale.instances(15))
-    few = noisy(scale, "bbob-noisy-high", (40,), scale.instances(3))
+    problems = noisy(scale, "bbob-noisy-high", (40,), scale.instances())
+    few = noisy(scale, "bbob-noisy-high", (40,), scale.instances())
     return [
         Grid.of(problems, [AS_RUN[RB]], [BUDGET], [1]),
         Grid.of(few, [ONE_ENGINE[UH]], [BUDGET], [1]),

@@ -36,7 +36,7 @@ def grids(scale: Scale) -> list[Grid]:
 
     return [
         Grid.of(problems(scale.instances()), named("as run", *ROLES), [BUDGET], [1]),
-        Grid.of(problems(scale.instances(5)), named("one engine", *ROLES), [BUDGET], [1]),
+        Grid.of(problems(scale.instances()), named("one engine", *ROLES), [BUDGET], [1]),
     ]
 
 

@@ -39,7 +39,7 @@ Ranks = Mapping[str, FloatArray]  # function -> (problems, roles), 1 is best
 
 
 def grids(scale: Scale) -> list[Grid]:
-    problems = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances(1))
+    problems = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances())
     return [Grid.of(problems, methods.values(), ["100d"], [1]) for methods in METHODS.values()]
 
 

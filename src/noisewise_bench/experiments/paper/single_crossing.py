@@ -31,9 +31,9 @@ def grids(scale: Scale) -> list[Grid]:
         return Grid.of(problems, named(side, CMA, RB), [budget], [1])
 
     return [
-        grid("as run", "500d", scale.instances(1)),
+        grid("as run", "500d", scale.instances(5)),
         grid("as run", "200d", scale.instances()),
-        grid("one engine", "200d", scale.instances(3)),
+        grid("one engine", "200d", scale.instances()),
     ]
 
 

@@ -79,19 +79,16 @@ def settings(scale: Scale) -> list[tuple[int, str]]:
 
 
 FULL = (DIMENSIONS, BUDGETS)
-#: Instances of the short scale.
-SHORT = {(10, "50d"): 3, (10, "200d"): 2, (40, "50d"): 3, (40, "200d"): 1}
 
 
 def grids(scale: Scale) -> list[Grid]:
     found = []
     for d, budget in settings(scale):
-        instances = range(1, scale.pick(quick=1, short=SHORT[d, budget], full=15) + 1)
         names = [
             form.format(i=i, d=d)
             for forms in REGIMES.values()
             for form in forms[: scale.pick(quick=2, short=None, full=None)]
-            for i in instances
+            for i in scale.instances(5)
         ]
         methods = [cell.method(d) for cell in cells(d, budget)]
         found.append(Grid.of(names, [*methods, "auto"], [budget], [1]))

@@ -34,8 +34,8 @@ def grids(scale: Scale) -> list[Grid]:
     high = "bbob-noisy-high"
     return [
         Grid.of(noisy(scale, high, (40,), instances), named(side, *ROLES), ["100d"], [1])
-        for side, instances in (("as run", scale.instances()), ("one engine", scale.instances(5)))
-    ] + [Grid.of(tasks(scale, 10), named(side, *ROLES), ["own"], [1]) for side in SIDES]
+        for side, instances in (("as run", scale.instances()), ("one engine", scale.instances()))
+    ] + [Grid.of(tasks(scale), named(side, *ROLES), ["own"], [1]) for side in SIDES]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:

@@ -26,12 +26,12 @@ Entry = tuple[tuple[str, ...], Duel, None]
 
 def grids(scale: Scale) -> list[Grid]:
     found = []
-    dimensions = scale.pick(quick=(10,), short=(10, 20), full=(10, 20, 40))
+    dimensions = scale.pick(quick=(10,), short=(10, 20, 40), full=(10, 20, 40))
     for kind, methods in METHODS.items():
-        problems = noisy(scale, "bbob-noisy", dimensions, scale.instances(1))
+        problems = noisy(scale, "bbob-noisy", dimensions, scale.instances(5))
         names = [BASE[kind], *methods.values()]
         found.append(Grid.of(problems, names, ["200d"], [1]))
-        found.append(Grid.of(tasks(scale, 10), names, ["own"], [1]))
+        found.append(Grid.of(tasks(scale), names, ["own"], [1]))
     return found
 
 
