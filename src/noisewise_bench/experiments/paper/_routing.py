@@ -70,9 +70,9 @@ def grids(scale: Scale, budgets: Sequence[str] = ("200d", "500d")) -> list[Grid]
         problems = noisy(scale, "bbob-noisy", (40,), instances)
         return Grid.of(problems, named(side, CMA, RB), [budget], [1])
 
-    short = {"200d": 15, "500d": 1}
+    short = {"200d": 15, "500d": 8}
     found = [grid("as run", budget, scale.instances(short[budget])) for budget in budgets]
-    return [*found, grid("one engine", "200d", scale.instances(3))]
+    return [*found, grid("one engine", "200d", scale.instances())]
 
 
 def cases(rows: Sequence[Row], side: str, budget: str, metric: str) -> Cases:

@@ -31,7 +31,7 @@ def grids(scale: Scale) -> list[Grid]:
         return Grid.of(problems, named(side, CMA, RB), [budget], [1])
 
     return [
-        grid("as run", "500d", scale.instances(5)),
+        grid("as run", "500d", scale.instances(8)),
         grid("as run", "200d", scale.instances()),
         grid("one engine", "200d", scale.instances()),
     ]
