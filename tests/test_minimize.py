@@ -492,6 +492,9 @@ def test_a_stopped_run_stays_stopped(tmp_path: Path) -> None:
         ({"method": "cma-es"}, "method "),
         ({"confirm": 3}, "confirm 0, not 3"),
         ({"bounds": (-5, 5)}, "bounds "),
+        ({"x0": [1.0, 1.0, 1.5]}, "x0 "),
+        ({"sigma0": 0.123}, "sigma0 .*, not 0.123"),
+        ({"rng": 12345}, "rng .*, not 12345"),
     ],
 )
 def test_a_checkpoint_of_another_run(tmp_path: Path, change: dict[str, Any], what: str) -> None:
@@ -503,6 +506,16 @@ def test_a_checkpoint_of_another_run(tmp_path: Path, change: dict[str, Any], wha
         nw.minimize(support.bumpy, **(options | change), checkpoint=path)
     assert "give the same arguments or another path" in str(caught.value)
     assert path.read_bytes() == before
+
+
+def test_a_generator_may_be_another_one_when_a_run_is_resumed(tmp_path: Path) -> None:
+    """Only seeds can be compared: a generator without one is new in every process."""
+    path = tmp_path / "run"
+    first = _GOOD | {"rng": np.random.default_rng()}
+    stopped = nw.minimize(Failing(KeyboardInterrupt(), [20]), **first, checkpoint=path)
+    for rng in (np.random.default_rng(), None, 7):
+        r = nw.minimize(support.bumpy, **(_GOOD | {"rng": rng}), checkpoint=path)
+        assert r.nfev == _GOOD["budget"] > stopped.nfev
 
 
 def test_the_file_is_renewed_while_the_run_goes_on(

@@ -55,6 +55,7 @@ class Engine:
         ledger: Ledger,
         start: Start,
         streams: tuple[np.random.Generator, np.random.Generator],
+        seed: int | None = None,
     ) -> Engine:
         """The engine before the first generation."""
         parts = method.parts(setup)
@@ -70,7 +71,9 @@ class Engine:
             search=streams[0],
             bootstrap=streams[1],
             best_x=start.box.outer(start.mean),
+            x0=start.box.outer(start.mean),
             sigma0=start.sigma,
+            seed=seed,
             seen=Archive(min(_KEPT, setup.budget) if setup.dimension <= _KEPT_UP_TO else 0),
         )
         return cls(method, run)

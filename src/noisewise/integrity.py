@@ -53,7 +53,7 @@ def _box(run: Run) -> bool:
     low, high, scale, n = run.box.low, run.box.high, run.box.scale, run.setup.dimension
     return (
         n >= 1
-        and low.shape == high.shape == scale.shape == run.best_x.shape == (n,)
+        and low.shape == high.shape == scale.shape == run.best_x.shape == run.x0.shape == (n,)
         and bool((low < high).all() and (scale > 0.0).all() and np.isfinite(scale).all())
     )
 

@@ -195,7 +195,7 @@ def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
         opt = Optimizer.load(journal.path, fresh.method)
         old, new = _arguments(opt), _arguments(fresh)
         for what in old:
-            if old[what] != new[what]:
+            if old[what] != new[what] and (what != "rng" or None not in (old[what], new[what])):
                 raise CheckpointError(
                     f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
                     f"{shown(new[what])}: give the same arguments or another path"
@@ -212,5 +212,8 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "dimension": opt.dimension,
         "confirm": opt.budget - run.setup.budget,
         "bounds": (run.box.low.tolist(), run.box.high.tolist()),
+        "x0": run.x0.tolist(),
+        "sigma0": run.sigma0,
+        "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,
     }

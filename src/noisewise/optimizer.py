@@ -78,7 +78,8 @@ class Optimizer:
             late=min(integer("late", late, least=0), budget),
         )
         ledger = Ledger(budget, reserve=confirm)
-        self._engine = Engine.begin(chosen, setup, ledger, start, problem.generators(rng))
+        streams = problem.generators(rng)
+        self._engine = Engine.begin(chosen, setup, ledger, start, streams, problem.seed(rng))
         self._extra = problem.plain(extra)
 
     def ask(self, n: int | None = None) -> list[Trial]:

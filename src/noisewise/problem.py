@@ -83,6 +83,11 @@ def generators(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:
     return search, bootstrap
 
 
+def seed(rng: Any) -> int | None:
+    """The seed, if ``rng`` is one."""
+    return int(rng) if isinstance(rng, (int, np.integer)) else None
+
+
 def plain(extra: Any) -> dict[str, Any]:
     """A copy of ``extra``, if it can be saved."""
     if extra is not None and not isinstance(extra, Mapping):

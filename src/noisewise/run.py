@@ -118,7 +118,10 @@ class Run:
     search: np.random.Generator
     bootstrap: np.random.Generator
     best_x: FloatArray
+    #: What the run was started with; the seed is None if it was no number.
+    x0: FloatArray
     sigma0: float
+    seed: int | None
     #: The newest candidates and their values: what the report looks at, and nobody else.
     seen: Archive
     best_value: float = math.inf

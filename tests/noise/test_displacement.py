@@ -22,6 +22,16 @@ def test_a_value_that_repeats_does_not_move() -> None:
     np.testing.assert_array_equal(moves(samples, reevaluated(samples)), [0.0, 0.0])
 
 
+def test_tied_values_that_repeat_do_not_move_either() -> None:
+    """A step function without noise: ranks within a step are by index, also the second time."""
+    values = [1.0, 0.0, 1.0, 1.0, 0.0, 2.0]
+    samples = sampled(values, dict(enumerate(values)))
+    np.testing.assert_array_equal(moves(samples, reevaluated(samples)), np.zeros(6))
+    # Another step is moved to its middle by index, as a first value would be.
+    samples = sampled(values, {2: 0.0, 5: 1.0})
+    np.testing.assert_array_equal(second_ranks(samples, np.array([2, 5])), [1, 5])
+
+
 def test_second_ranks_are_among_the_others() -> None:
     samples = sampled([3.0, 1.0, 2.0, 4.0], {1: 3.5, 3: 0.0})
     who = reevaluated(samples)

@@ -25,11 +25,12 @@ def reevaluated(samples: Samples) -> IntArray:
 
 
 def second_ranks(samples: Samples, who: IntArray) -> IntArray:
-    """r2 of the candidates ``who``."""
+    """r2 of the candidates ``who``; ties by index, as for first values."""
     first = samples.first
-    second = samples.values[who, 1]
-    below = (first < second[:, None]).sum(axis=1)
-    return np.asarray(below - (first[who] < second), dtype=np.intp)
+    second = samples.values[who, 1, None]
+    tied = (first == second) & (np.arange(len(first)) < who[:, None])
+    below = ((first < second) | tied).sum(axis=1)
+    return np.asarray(below - (first[who] < second[:, 0]), dtype=np.intp)
 
 
 def moves(samples: Samples, who: IntArray) -> FloatArray:
