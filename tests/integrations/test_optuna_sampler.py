@@ -429,6 +429,10 @@ def test_ranges_that_cannot_be_searched_are_left_out() -> None:
         ({"x0": {"z": 3.0}, "search_space": LINE}, "x0 must be of x, y, got 'z'"),
         ({"sigma0": 2.0}, "sigma0 must be a positive finite number of at most 1, got 2.0"),
         ({"overdue": 0}, "overdue must be a positive finite number, got 0"),
+        (
+            {"independent_sampler": "random"},
+            "independent_sampler must be an Optuna sampler or None, got 'random'",
+        ),
     ],
 )
 def test_wrong_arguments(options: dict[str, Any], said: str) -> None:

@@ -127,6 +127,11 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         if self._search_space is not None:
             check_start(self._wanted.x0, self._search_space)
         self._overdue = None if overdue is None else positive_real("overdue", overdue)
+        if not isinstance(independent_sampler, _BaseSampler | None):
+            raise ValueError(
+                f"independent_sampler must be an Optuna sampler or None, got "
+                f"{shown(independent_sampler)}"
+            )
         default = optuna.samplers.RandomSampler(seed=None if seed is None else seed % 2**32)
         self._independent = independent_sampler or default
         self._forget()
@@ -279,7 +284,8 @@ def recommended_params(study: Any) -> Recommended:
     view = _records.latest(study)
     if view is None:
         raise ValueError(
-            f"study {study.study_name!r} has no trials of a NoisewiseSampler to recommend from"
+            f"study {study.study_name!r} has no trials of a NoisewiseSampler to recommend from; "
+            "without search_space, the first are those after a completed one"
         )
     best = view.replay.recommend()
     params = view.named.decode(best.x)
