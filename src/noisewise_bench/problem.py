@@ -28,7 +28,7 @@ class Problem(Protocol):
 
     Optional attributes: ``name`` (else the class name), ``sigma0`` (else 0.3 of the smallest
     box width) and ``truth_is_costly`` (else False; if True the truth is computed only for the
-    recommended point and for the point of the smallest noisy value).
+    recommended point and for the five points of the smallest noisy values).
     """
 
     x0: FloatArray

@@ -11,6 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from noisewise_bench.problem import FloatArray, Problem
 
+#: Where the truth is costly it is asked for so many points: those of the smallest noisy values.
+N_PROMISING = 5
 #: Checkpoints of a convergence curve, the last one at the budget itself.
 N_CHECKPOINTS = 30
 
@@ -28,7 +30,7 @@ class Record:
     """One finished run in numbers. Regrets are noise-free; seconds are wall-clock."""
 
     recommended_regret: float
-    best_evaluated_regret: float  # nan where the truth is too costly to know for every row
+    best_evaluated_regret: float  # where the truth is costly: among `N_PROMISING` points only
     noisy_best: float
     noisy_best_regret: float  # truth at the point of the smallest noisy value
     #: (evaluations, best evaluated regret, regret of the recommendation reported by then)
@@ -53,6 +55,7 @@ class Recorder:
         self._best_regret = NAN
         self._noisy_best = NAN
         self._x_noisy_best: FloatArray | None = None
+        self._promising: list[tuple[float, FloatArray]] = []  # value and point, smallest first
         self.spent = 0
         self.uncharged = 0
         self.seconds_problem = 0.0
@@ -88,13 +91,31 @@ class Recorder:
         if low < self._noisy_best or (np.isnan(self._noisy_best) and not np.isnan(low)):
             self._noisy_best = float(low)
             self._x_noisy_best = rows[int(np.nanargmin(values))].copy()
+        if self._costly:
+            self._keep_promising(rows, values)
+
+    def _keep_promising(self, rows: FloatArray, values: FloatArray) -> None:
+        """Keep the points of the smallest values, each point once."""
+        for i in np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]:
+            kept = self._promising
+            if len(kept) == N_PROMISING and values[i] >= kept[-1][0]:
+                return
+            same = [j for j, (_, x) in enumerate(kept) if np.array_equal(x, rows[i])]
+            if same and kept[same[0]][0] <= values[i]:
+                continue
+            others = [pair for j, pair in enumerate(kept) if j not in same]
+            both = [*others, (float(values[i]), rows[i].copy())]
+            self._promising = sorted(both, key=lambda pair: pair[0])[:N_PROMISING]
 
     def finish(self, x: FloatArray) -> Record:
         """The record of a run that recommends ``x``."""
         snapshots = {} if self._costly else self._reported_at
         points = [x] if self._x_noisy_best is None else [x, self._x_noisy_best]
-        regrets = self._truth(np.array([*points, *snapshots.values()]))
-        reported = dict(zip(snapshots, regrets[len(points) :], strict=True))
+        promising = [point for _, point in self._promising[1:]]  # the first is there already
+        regrets = self._truth(np.array([*points, *promising, *snapshots.values()]))
+        reported = dict(zip(snapshots, regrets[len(points) :], strict=not self._costly))
+        if self._costly and len(points) > 1:
+            self._best_regret = float(np.fmin.reduce(regrets[1:]))
         marks = list(self._passed)
         if self.spent:
             # At the end the returned point is what counts, whatever was reported before.

@@ -26,7 +26,8 @@ METRICS: Final = {
 #: What each metric is, in the words that tables and figures use.
 MEANING: Final = {
     "recommended": "noise-free regret of the point the method returns",
-    "best-evaluated": "smallest noise-free regret among all evaluated points (no user can pick it)",
+    "best-evaluated": "smallest noise-free regret among all evaluated points, where the truth is "
+    "simulated among the five of the smallest noisy values (no user can pick it)",
     "noisy-best": "noise-free regret of the point with the smallest noisy value",
 }
 GROUP_KEYS: Final = ("suite", "function", "dimension", "budget")

@@ -131,17 +131,35 @@ def test_a_checkpoint_takes_what_was_reported_before_it() -> None:
     assert reported[1:] == [0.0, 3.0]  # the last one is the point returned
 
 
-def test_a_costly_truth_is_asked_for_two_points_only() -> None:
+def test_a_costly_truth_is_asked_for_six_points_only() -> None:
     problem = Costly()
     oracle, recorder = oracle_of(problem, budget=50)
     result = random_search(oracle, 50, seed=1)
     record = recorder.finish(result.x)
-    assert problem.truths == 2
-    assert np.isnan(record.best_evaluated_regret)
+    assert problem.truths == 6
+    assert record.best_evaluated_regret <= record.noisy_best_regret
     assert record.recommended_regret == pytest.approx(float(np.sum((result.x - 1) ** 2)))
     assert np.isfinite(record.noisy_best_regret)
-    assert all(np.isnan(best) for _, best, _ in record.curve)
-    assert record.curve[-1][2] == record.recommended_regret
+    assert all(np.isnan(best) for _, best, _ in record.curve[:-1])
+    assert record.curve[-1][1:] == (record.best_evaluated_regret, record.recommended_regret)
+
+
+def test_the_promising_points_are_those_of_the_smallest_values_each_once() -> None:
+    problem = Costly()
+    recorder = Recorder(problem)
+    X = np.arange(8.0)[:, None] * np.ones(3)
+    recorder.note(X, np.array([9.0, 1.0, np.nan, 3.0, 4.0, 5.0, 6.0, 7.0]))
+    recorder.note(X, np.array([9.0, 0.5, 8.0, 0.1, 4.5, 9.0, 9.0, 2.0]))  # again, every point
+    assert [(value, x[0]) for value, x in recorder._promising] == [
+        (0.1, 3.0),
+        (0.5, 1.0),
+        (2.0, 7.0),
+        (4.0, 4.0),
+        (5.0, 5.0),
+    ]
+    record = recorder.finish(X[0])
+    assert record.best_evaluated_regret == 0.0  # at 1
+    assert record.noisy_best_regret == pytest.approx(12.0)  # at 3
 
 
 def test_failed_evaluations_are_no_best_value() -> None:

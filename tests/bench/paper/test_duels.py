@@ -10,7 +10,6 @@ import pytest
 from noisewise_bench import as_run
 from noisewise_bench.experiments.paper import _published as published
 from noisewise_bench.experiments.paper._duel import (
-    AS_PUBLISHED,
     NOISY_VALUE,
     differs,
     duel,
@@ -59,13 +58,9 @@ def test_the_smallest_noisy_value_is_compared_as_it_is() -> None:
     assert shown[1][at] == pytest.approx(tested.p)  # what is not tested does not count for Holm
 
 
-def test_as_published_is_the_best_evaluated_or_on_tasks_the_luckiest_point() -> None:
-    rows = [
-        row("a", "bbob-noisy/f101", 8.0),
-        row("a", "task/lqr/s1", 8.0, best_evaluated_regret=math.nan, noisy_best_regret=16.0),
-    ]
-    assert median_log10(rows[:1], AS_PUBLISHED) == pytest.approx(math.log10(4.0))
-    assert median_log10(rows[1:], AS_PUBLISHED) == pytest.approx(math.log10(16.0))
+def test_medians_are_of_the_metric_and_runs_asked_for() -> None:
+    rows = [row("a", "bbob-noisy/f101", 8.0), row("a", "bbob-noisy/f102", 8.0)]
+    assert median_log10(rows, "best-evaluated") == pytest.approx(math.log10(4.0))
     assert math.isnan(median_log10([], "recommended"))
 
 

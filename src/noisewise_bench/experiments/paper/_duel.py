@@ -17,15 +17,11 @@ from noisewise_bench.task import Row
 
 #: What some of the published tables compare: the smallest noisy value a run has seen.
 NOISY_VALUE: Final = "smallest noisy value"
-#: What the other published tables compare, as near as can be.
-AS_PUBLISHED: Final = "as published"
 #: Where counts at different metrics are added up.
 SUMMED: Final = "published metrics"
 MEANINGS: Final = {
     **MEANING,
     NOISY_VALUE: "the value itself, luck included; not a regret",
-    AS_PUBLISHED: "smallest noise-free regret among all evaluated points; on the tasks, whose "
-    "truth is simulated, the truth at the point of the smallest noisy value",
     SUMMED: "counts at the first metric of each place, added up",
 }
 #: (wins, losses) that the paper reports.
@@ -108,8 +104,6 @@ def regret_of(row: Row, metric: str) -> float:
     """The row's number at a metric of the score or of the published tables."""
     if metric == NOISY_VALUE:
         return row.noisy_best
-    if metric == AS_PUBLISHED:
-        return value(row, "noisy-best" if row.suite == "task" else "best-evaluated")
     return value(row, metric)
 
 
