@@ -35,6 +35,7 @@ from noisewise_bench.experiments.paper._methods import (
 from noisewise_bench.experiments.paper._problems import TASKS, noisy, task_of, tasks
 from noisewise_bench.experiments.paper._published import HIGH_200D, TABLE1, TABLE1_TOTAL
 from noisewise_bench.problems.bbob_noisy import HIGH
+from noisewise_bench.score import holm
 from noisewise_bench.sheets import function_of
 from noisewise_bench.tables import Column, Table, p_value
 from noisewise_bench.task import Row
@@ -73,28 +74,45 @@ def make(rows: list[Row], scale: Scale) -> Output:
 
 
 def _which(rows: Sequence[Row]) -> Table:
-    """At which metric do the published counts on the functions come back?"""
+    """At which metric do the published counts come back?"""
+    functions = {f"d = {d}": of(rows, suite="bbob-noisy", dimension=d) for d in (10, 20, 40)}
+    tasks = {
+        task: [
+            row
+            for row in of(rows, budget=SMALL_BUDGET if task in SMALL else "own")
+            if task_of(row) == task
+        ]
+        for task in TASKS
+    }
     body = []
-    for metric in METRICS:
-        p, gaps = [], []
-        for d in (10, 20, 40):
-            here = of(rows, suite="bbob-noisy", dimension=d)
-            for rival in RIVALS:
-                found = duel(here, AS_RUN[SWITCH], AS_RUN[rival], metric)
-                wins, losses = TABLE1[f"d = {d}"][rival]
-                if found.n:
-                    p.append(differs(found, (wins, losses)))
-                    gaps.append(abs(found.wins / found.n - wins / (wins + losses)))
-        if p:
-            body.append((metric, len(p), sum(x < 0.05 for x in p), min(p), float(np.mean(gaps))))
+    for where, places, metrics in (
+        ("functions", functions, METRICS),
+        (f"tasks, HPO with B = {SMALL_BUDGET}", tasks, ("noisy-best", *TASK_METRICS)),
+    ):
+        for metric in metrics:
+            p, gaps = [], []
+            for place, here in places.items():
+                for rival in RIVALS:
+                    found = duel(here, AS_RUN[SWITCH], AS_RUN[rival], metric)
+                    wins, losses = TABLE1[place][rival]
+                    if found.n:
+                        p.append(differs(found, (wins, losses)))
+                        gaps.append(abs(found.wins / found.n - wins / (wins + losses)))
+            if p:
+                low, corrected = sum(x < 0.05 for x in p), holm(p)
+                many = sum(x < 0.05 for x in corrected)
+                body.append((where, metric, len(p), low, many, min(corrected), np.mean(gaps)))
     columns = (
+        Column("where"),
         Column("metric"),
-        Column("cells", meaning="rivals x dimensions"),
-        Column("cells that differ", meaning="Fisher's exact test, p < 0.05"),
-        Column("smallest p", p_value),
+        Column("cells", meaning="rivals x dimensions or tasks"),
+        Column("p < 0.05", meaning="cells that differ by Fisher's exact test"),
+        Column("p < 0.05, Holm", meaning="the same, corrected for their number"),
+        Column("smallest p, Holm", p_value),
         Column("mean gap", percent, "mean absolute difference of the win rates"),
     )
-    notes = tuple(f"{metric}: {MEANINGS[metric]}." for metric in METRICS)
+    known = dict.fromkeys((*METRICS, "noisy-best"))
+    notes = tuple(f"{metric}: {MEANINGS[metric]}." for metric in known)
     return Table(
         "Which metric brings the published counts back, as run", columns, tuple(body), notes
     )
