@@ -20,7 +20,7 @@ from noisewise_bench.tables import Column, Table, decades, fixed
 from noisewise_bench.task import Row
 
 ROLES = (CMA, RB)
-DIMENSIONS = (10, 20, 40)
+DIMENSIONS = (10, 20)
 BUDGET = "200d"
 FLOOR = 1e-14  # COCO's values have no more digits near the optimum
 #: Whose random numbers -> suite.
