@@ -137,6 +137,7 @@ def test_flips_are_counted_among_the_re_evaluated_per_parent() -> None:
     again = np.array([[1.0, 2.0], [1.0, 3.5], [4.5, 4.6], [0.5, 1.5]])
     # mu = 3: nobody leaves, one leaves, both leave, nobody leaves.
     assert as_run.flip_rate(first, again, band, 3) == pytest.approx((0 + 1 + 2 + 0) / 4 / 3)
+    assert as_run.flip_rate(first, again, band, 3, per=2) == pytest.approx((0 + 1 + 2 + 0) / 4 / 2)
     assert as_run.flip_rate(first, np.empty((4, 0)), band[:0], 3) == 0.0
 
 
