@@ -39,8 +39,8 @@ Entry = tuple[tuple[str, ...], Duel, Published | None]
 
 
 def grids(scale: Scale) -> list[Grid]:
-    few = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances(5))
-    deep = noisy(scale, "bbob-noisy", (40,), scale.instances(8))
+    few = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances())
+    deep = noisy(scale, "bbob-noisy", (40,), scale.instances())
     engine = noisy(scale, "bbob-noisy", (40,), scale.instances())
     return [
         Grid.of(few, named("as run", CMA, *ROLES), ["100d"], [1]),
@@ -50,7 +50,7 @@ def grids(scale: Scale) -> list[Grid]:
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
-    few = set(noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances(5)))
+    few = set(noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances()))
     deep = of(rows, budget="100d", dimension=max(row.dimension for row in rows))
     notes = (
         "The published groups by function number are not noise families: f101-f109 hold moderate "
