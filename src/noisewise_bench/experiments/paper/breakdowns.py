@@ -39,19 +39,17 @@ Entry = tuple[tuple[str, ...], Duel, Published | None]
 
 
 def grids(scale: Scale) -> list[Grid]:
-    few = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances())
-    deep = noisy(scale, "bbob-noisy", (40,), scale.instances())
+    as_run = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances())
     engine = noisy(scale, "bbob-noisy", (40,), scale.instances())
     return [
-        Grid.of(few, named("as run", CMA, *ROLES), ["100d"], [1]),
-        Grid.of(deep, named("as run", CMA, RB_LOG), ["100d"], [1]),
+        Grid.of(as_run, named("as run", CMA, *ROLES), ["100d"], [1]),
         Grid.of(engine, named("one engine", CMA, RB), ["200d"], [1]),
     ]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
-    few = set(noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances()))
-    deep = of(rows, budget="100d", dimension=max(row.dimension for row in rows))
+    as_run = of(rows, budget="100d")
+    deep = of(as_run, dimension=max(row.dimension for row in rows))
     notes = (
         "The published groups by function number are not noise families: f101-f109 hold moderate "
         "and severe noise, and each group mixes Gaussian, uniform and Cauchy noise in equal "
@@ -59,7 +57,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
     )
     return Output(
         [
-            _regimes([row for row in rows if row.problem in few and row.budget == "100d"]),
+            _regimes(as_run),
             _groups(deep),
             _laws(deep, "as run", AS_RUN[RB_LOG], AS_RUN[CMA], "100d"),
             _laws(of(rows, budget="200d"), "one engine", ONE_ENGINE[RB], ONE_ENGINE[CMA], "200d"),
