@@ -91,7 +91,7 @@ def _panel(title: str, rows: list[Row]) -> Panel:
             if len(losses):
                 ax.plot(np.median(losses), y, "|", color="black", markersize=14)
         ax.set_yticks(range(len(names)), list(reversed(names)))
-        ax.set_xlabel("log10 loss of the returned network")
+        ax.set_xlabel("log10 loss, returned")
 
     caption = "Loss of the returned network on all rows, each seed and the median; left is better."
     return Panel(title, caption, 2.4, draw)

@@ -152,7 +152,7 @@ def _panel(P: Mapping[str, float], ranks: Ranks, place: Place) -> Panel:
         "Mean rank (1 is best) by function, sorted by the probe statistic behind its name; grey: "
         "the high-misranking 15."
     )
-    return Panel(", ".join(place), caption, 2.6, draw)
+    return Panel(f"{place[0]}, {place[1]}".replace("noisy ", ""), caption, 2.6, draw)
 
 
 ARTIFACT = Artifact(
