@@ -25,8 +25,6 @@ from noisewise_bench.score import interval
 from noisewise_bench.tables import Column, Table, decades, fixed
 from noisewise_bench.task import Row
 
-#: One of each landscape of the high-misranking 15, Gaussian and uniform noise in turn.
-FUNCTIONS = (108, 110, 114, 116, 120, 122, 126, 128)
 DIMENSIONS = (10, 20, 40)
 BUDGET = "100d"
 METRICS = ("recommended", "best-evaluated")
@@ -43,7 +41,7 @@ MARKS = {10: ("#56B4E9", "o"), 20: ("#009E73", "s"), 40: ("#0072B2", "D")}
 
 
 def grids(scale: Scale) -> list[Grid]:
-    functions = scale.pick(quick=(110, 117), short=FUNCTIONS, full=HIGH)
+    functions = scale.pick(quick=(110, 117), short=HIGH, full=HIGH)
     instances = range(1, scale.pick(quick=1, short=10, full=15) + 1)
     found = []
     for d in scale.pick(quick=(10,), short=DIMENSIONS, full=DIMENSIONS):
