@@ -113,7 +113,8 @@ class Recorder:
         points = [x] if self._x_noisy_best is None else [x, self._x_noisy_best]
         promising = [point for _, point in self._promising[1:]]  # the first is there already
         regrets = self._truth(np.array([*points, *promising, *snapshots.values()]))
-        reported = dict(zip(snapshots, regrets[len(points) :], strict=not self._costly))
+        first = len(points) + len(promising)
+        reported = dict(zip(snapshots, regrets[first:], strict=True))
         if self._costly and len(points) > 1:
             self._best_regret = float(np.fmin.reduce(regrets[1:]))
         marks = list(self._passed)

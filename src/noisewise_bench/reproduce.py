@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--list", action="store_true", help="name the artifacts and stop")
     add("--only", action="append", default=[], metavar="NAME", help="only these; may be repeated")
     add("--scale", choices=SCALES, default="full", help="how much to run (default: %(default)s)")
-    add("--quick", action="store_true", help="the same as --scale quick: about five minutes")
+    add("--quick", action="store_true", help="the same as --scale quick: about two minutes")
     add("--db", type=Path, default=Path("out/reproduce.sqlite"), help="rows (%(default)s)")
     add("--out", type=Path, help=f"folder for the pages ({COMMITTED}; quick: {OUT['quick']})")
     add("--workers", type=int, help="processes (all cores)")

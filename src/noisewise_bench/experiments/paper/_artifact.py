@@ -31,13 +31,14 @@ class Scale:
 
     name: ScaleName
 
-    def pick(self, *, quick: T, short: T, full: T) -> T:
-        """The one of the three that this scale asks for."""
-        return {"quick": quick, "short": short, "full": full}[self.name]
+    def pick(self, *, quick: T, full: T) -> T:
+        """``quick`` if this scale is, else ``full``: short ones differ in their instances only."""
+        return quick if self.name == "quick" else full
 
     def instances(self, short: int = 15) -> range:
         """Instances 1 to 15 in full, 1 to ``short`` if short, the first one if quick."""
-        return range(1, self.pick(quick=1, short=short, full=15) + 1)
+        last = {"quick": 1, "short": short, "full": 15}[self.name]
+        return range(1, last + 1)
 
 
 @dataclass(frozen=True)

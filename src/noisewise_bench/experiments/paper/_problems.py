@@ -16,6 +16,7 @@ from noisewise_bench.task import Row, stream
 #: Of a quick run: one function of each kind of noise, two of the high-misranking 15.
 QUICK_FUNCTIONS = ("f101", "f109", "f110", "f117")
 QUICK_DIMENSIONS = (10,)
+LAWS = ("Gaussian", "uniform", "Cauchy")
 #: The six external tasks of the paper's tables.
 TASKS = ("lqr", "hpo-breast-cancer", "hpo-digits", "cartpole-ht", "cartpole", "pendulum")
 
@@ -32,9 +33,19 @@ def noisy(
 
 def tasks(scale: Scale) -> list[str]:
     """The external tasks with seeds 1 to 50."""
-    n = scale.pick(quick=1, short=50, full=50)
-    chosen = scale.pick(quick=("lqr", "cartpole"), short=TASKS, full=TASKS)
+    n = scale.pick(quick=1, full=50)
+    chosen = scale.pick(quick=("lqr", "cartpole"), full=TASKS)
     return [f"task/{task}/s{seed}" for task in chosen for seed in range(1, n + 1)]
+
+
+def number_of(row: Row) -> int:
+    """110 for a run on f110."""
+    return int(function_of(row.problem)[1:])
+
+
+def law_of(function: int) -> str:
+    """The law of a bbob-noisy function's noise: they take turns."""
+    return LAWS[(function - 101) % 3]
 
 
 def task_of(row: Row) -> str:

@@ -31,14 +31,10 @@ METRICS = ("best-evaluated", "recommended")
 
 
 def grids(scale: Scale) -> list[Grid]:
-    def grid(kind: int, base: str, instances: range) -> Grid:
-        methods = dict.fromkeys([base, *(names[kind] for names in VARIANTS.values())])
-        problems = noisy(scale, "bbob-noisy-high", (40,), instances)
-        return Grid.of(problems, methods, ["100d"], [1])
-
+    problems = noisy(scale, "bbob-noisy-high", (40,), scale.instances())
     return [
-        grid(0, BASE["as run"], scale.instances()),
-        grid(1, BASE["one engine"], scale.instances()),
+        Grid.of(problems, dict.fromkeys([base, *variants]), ["100d"], [1])
+        for base, variants in zip(BASE.values(), zip(*VARIANTS.values(), strict=True), strict=True)
     ]
 
 

@@ -24,17 +24,15 @@ from noisewise_bench.experiments.paper._methods import (
     SWITCH_LOG,
     named,
 )
-from noisewise_bench.experiments.paper._problems import noisy
+from noisewise_bench.experiments.paper._problems import LAWS, law_of, noisy, number_of
 from noisewise_bench.experiments.paper._published import FAMILIES, REGIMES
 from noisewise_bench.problems.bbob_noisy import HIGH
 from noisewise_bench.problems.landscapes import NOISY
-from noisewise_bench.sheets import function_of
 from noisewise_bench.tables import Table
 from noisewise_bench.task import Row
 
 ROLES = (RB, RB_LOG, SWITCH, SWITCH_LOG)
 METRICS = (NOISY_VALUE, "best-evaluated", "recommended")
-LAWS = ("Gaussian", "uniform", "Cauchy")
 Entry = tuple[tuple[str, ...], Duel, Published | None]
 
 
@@ -66,14 +64,10 @@ def make(rows: list[Row], scale: Scale) -> Output:
     )
 
 
-def _number(row: Row) -> int:
-    return int(function_of(row.problem)[1:])
-
-
 def _regimes(rows: Sequence[Row]) -> Table:
     entries: list[Entry] = []
     for i, (where, wanted) in enumerate((("high misranking", True), ("complement", False))):
-        here = [row for row in rows if (_number(row) in HIGH) == wanted]
+        here = [row for row in rows if (number_of(row) in HIGH) == wanted]
         for role in ROLES:
             wins, n = REGIMES[role][i]
             for metric in METRICS:
@@ -88,7 +82,7 @@ def _groups(rows: Sequence[Row]) -> Table:
     """The paper's own groups, with its names."""
     entries: list[Entry] = []
     for name, (functions, published) in FAMILIES.items():
-        here = [row for row in rows if _number(row) in functions]
+        here = [row for row in rows if number_of(row) in functions]
         for metric in METRICS:
             known = published if metric == NOISY_VALUE else None
             found = duel(here, AS_RUN[RB_LOG], AS_RUN[CMA], metric)
@@ -103,9 +97,9 @@ def _laws(rows: Sequence[Row], kind: str, ours: str, theirs: str, budget: str) -
     """The noise laws of the suite as they are."""
     entries: list[Entry] = []
     for severe in (False, True):
-        for i, law in enumerate(LAWS):
-            functions = [f for f in NOISY if (f - 101) % 3 == i and (f > 106) == severe]
-            here = [row for row in rows if _number(row) in functions]
+        for law in LAWS:
+            functions = [f for f in NOISY if law_of(f) == law and (f > 106) == severe]
+            here = [row for row in rows if number_of(row) in functions]
             for metric in METRICS if kind == "as run" else METRICS[1:]:
                 found = duel(here, ours, theirs, metric)
                 if found.n:

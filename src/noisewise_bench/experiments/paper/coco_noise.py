@@ -11,7 +11,7 @@ from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.paper._artifact import Artifact, Output, Plot, Scale
 from noisewise_bench.experiments.paper._duel import of
 from noisewise_bench.experiments.paper._methods import AS_RUN, CMA, RB, named
-from noisewise_bench.experiments.paper._problems import noisy
+from noisewise_bench.experiments.paper._problems import LAWS, law_of, noisy, number_of
 from noisewise_bench.experiments.paper._published_medians import MEDIANS
 from noisewise_bench.figures import Panel
 from noisewise_bench.problem import FloatArray
@@ -29,7 +29,7 @@ OTHER_FLIPS = "as-run/rb-pem(flips='median')"
 WEAK = (101, 102, 103)  # spheres under weak noise
 #: Whose random numbers -> suite.
 NOISES = {"seeded": "bbob-noisy", "COCO's": "official-bbob-noisy"}
-LAWS = {"Gaussian": "#0072B2", "uniform": "#009E73", "Cauchy": "#D55E00"}
+COLOURS = dict(zip(LAWS, ("#0072B2", "#009E73", "#D55E00"), strict=True))
 Key = tuple[str, str, int, int]  # noise, role, dimension, function
 
 
@@ -54,17 +54,13 @@ def medians(rows: Sequence[Row]) -> dict[Key, float]:
         for noise, suite in NOISES.items():
             for role in ROLES:
                 if (row.suite, row.method) == (suite, AS_RUN[role]):
-                    key = (noise, role, row.dimension, _number(row))
+                    key = (noise, role, row.dimension, number_of(row))
                     logs.setdefault(key, []).append(np.log10(max(row.best_evaluated_regret, FLOOR)))
     return {key: float(np.median(some)) for key, some in logs.items()}
 
 
 def published(role: str, dimension: int, function: int) -> float:
     return MEDIANS[role, dimension][function - 101]
-
-
-def law_of(function: int) -> str:
-    return list(LAWS)[(function - 101) % 3]
 
 
 def gaps(found: Mapping[Key, float], noise: str, role: str, law: str) -> FloatArray:
@@ -118,7 +114,7 @@ def _flips(rows: Sequence[Row]) -> Table:
     body: list[tuple[Any, ...]] = []
     for d in DIMENSIONS:
         for f in WEAK:
-            here = [r for r in of(rows, suite="bbob-noisy", dimension=d) if _number(r) == f]
+            here = [r for r in of(rows, suite="bbob-noisy", dimension=d) if number_of(r) == f]
             logs = [
                 np.log10([max(r.best_evaluated_regret, FLOOR) for r in of(here, method=method)])
                 for method in (AS_RUN[RB], OTHER_FLIPS)
@@ -134,10 +130,6 @@ def _flips(rows: Sequence[Row]) -> Table:
         "of those candidates that change sides when ranked by their medians.",
     )
     return Table("RB-PEM as run with another rate of flips", columns, tuple(body), notes)
-
-
-def _number(row: Row) -> int:
-    return int(function_of(row.problem)[1:])
 
 
 def _all(found: Mapping[Key, float]) -> Table:
@@ -158,7 +150,7 @@ def _all(found: Mapping[Key, float]) -> Table:
 
 def _panel(noise: str, found: Mapping[Key, float]) -> Panel:
     def draw(ax: Any) -> None:
-        for law, colour in LAWS.items():
+        for law, colour in COLOURS.items():
             for role, marker in zip(ROLES, "oD", strict=True):
                 points = [
                     (published(role, d, f), measured)

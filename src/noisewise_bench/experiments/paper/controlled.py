@@ -41,11 +41,10 @@ MARKS = {10: ("#56B4E9", "o"), 20: ("#009E73", "s"), 40: ("#0072B2", "D")}
 
 
 def grids(scale: Scale) -> list[Grid]:
-    functions = scale.pick(quick=(110, 117), short=HIGH, full=HIGH)
-    instances = range(1, scale.pick(quick=1, short=10, full=15) + 1)
+    functions = scale.pick(quick=(110, 117), full=HIGH)
     found = []
-    for d in scale.pick(quick=(10,), short=DIMENSIONS, full=DIMENSIONS):
-        problems = [f"bbob-noisy/f{f}/i{i}/d{d}" for f in functions for i in instances]
+    for d in scale.pick(quick=(10,), full=DIMENSIONS):
+        problems = [f"bbob-noisy/f{f}/i{i}/d{d}" for f in functions for i in scale.instances(10)]
         arms = [arm.method(d) for arm in (*factorial(), *FURTHER)]
         as_run = dict.fromkeys(name for pair in PUBLISHED.values() for name in pair)
         found.append(Grid.of(problems, [*arms, *as_run], [BUDGET], [1]))

@@ -36,15 +36,12 @@ METRICS = ("best-evaluated", "recommended")
 
 
 def grids(scale: Scale) -> list[Grid]:
-    d = scale.pick(quick=10, short=40, full=40)
-    functions = scale.pick(quick=FUNCTIONS[:1], short=FUNCTIONS, full=FUNCTIONS)
+    d = scale.pick(quick=10, full=40)
+    functions = scale.pick(quick=FUNCTIONS[:1], full=FUNCTIONS)
 
-    def grid(side: str, instances: range) -> Grid:
-        found = suite("bbob-noisy-high", (d,), instances)
-        problems = [p for p in found if function_of(p) in functions]
-        return Grid.of(problems, named(side, *ROLES), ["100d"], [1])
-
-    return [grid("as run", scale.instances()), grid("one engine", scale.instances())]
+    found = suite("bbob-noisy-high", (d,), scale.instances())
+    problems = [p for p in found if function_of(p) in functions]
+    return [Grid.of(problems, named(side, *ROLES), ["100d"], [1]) for side in SIDES]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:

@@ -45,11 +45,9 @@ def problems(dimensions: Sequence[int], instances: Sequence[int] = (1, 2, 3)) ->
 
 
 def grids(scale: Scale) -> list[Grid]:
-    chosen = scale.pick(
-        quick=problems((10,), (1,)), short=problems(DIMENSIONS), full=problems(DIMENSIONS)
-    )
+    chosen = scale.pick(quick=problems((10,), (1,)), full=problems(DIMENSIONS))
     methods = dict.fromkeys(name for _, ours, theirs in PAIRS for name in (ours, theirs))
-    return [Grid.of(chosen, methods, [scale.pick(quick="50d", short="200d", full="200d")], [1])]
+    return [Grid.of(chosen, methods, [scale.pick(quick="50d", full="200d")], [1])]
 
 
 def probes(name: str) -> tuple[float, float]:
@@ -61,7 +59,7 @@ def probes(name: str) -> tuple[float, float]:
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
-    chosen = problems(scale.pick(quick=(80,), short=DIMENSIONS, full=DIMENSIONS))
+    chosen = problems(scale.pick(quick=(80,), full=DIMENSIONS))
     found = np.array([probes(name) for name in chosen])
     return Output([_triggers(found), _wins(rows)], [_plot(found)])
 

@@ -36,12 +36,8 @@ METRICS = ("best-evaluated", "recommended")
 
 
 def grids(scale: Scale) -> list[Grid]:
-    return [
-        Grid.of(
-            noisy(scale, "bbob-noisy-high", (40,), instances), named(side, *ROLES), ["100d"], [1]
-        )
-        for side, instances in (("as run", scale.instances()), ("one engine", scale.instances()))
-    ]
+    problems = noisy(scale, "bbob-noisy-high", (40,), scale.instances())
+    return [Grid.of(problems, named(side, *ROLES), ["100d"], [1]) for side in SIDES]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:

@@ -42,13 +42,13 @@ def grids(scale: Scale) -> list[Grid]:
             [budget],
             [1],
         )
-        for budget in scale.pick(quick=BUDGETS[:2], short=BUDGETS, full=BUDGETS)
+        for budget in scale.pick(quick=BUDGETS[:2], full=BUDGETS)
     ]
-    engine = scale.pick(quick=BUDGETS[:2], short=BUDGETS, full=BUDGETS)
+    engine = scale.pick(quick=BUDGETS[:2], full=BUDGETS)
     few = noisy(scale, high, (40,), scale.instances(5))
     found.append(Grid.of(few, named("one engine", RB, *RIVALS), engine, [1]))
     methods = [*CAPS.values(), *named("as run", CMA, SWITCH)]
-    for budget in scale.pick(quick=("50d",), short=SWEEP_BUDGETS, full=SWEEP_BUDGETS):
+    for budget in scale.pick(quick=("50d",), full=SWEEP_BUDGETS):
         found.append(Grid.of(_sweep_problems(scale, budget), methods, [budget], [1]))
     return found
 

@@ -41,11 +41,7 @@ BUDGET = "100d"
 
 def grids(scale: Scale) -> list[Grid]:
     problems = noisy(scale, "bbob-noisy-high", (40,), scale.instances())
-    few = noisy(scale, "bbob-noisy-high", (40,), scale.instances())
-    return [
-        Grid.of(problems, [AS_RUN[RB]], [BUDGET], [1]),
-        Grid.of(few, [ONE_ENGINE[UH]], [BUDGET], [1]),
-    ]
+    return [Grid.of(problems, [AS_RUN[RB], ONE_ENGINE[UH]], [BUDGET], [1])]
 
 
 @dataclass(frozen=True)

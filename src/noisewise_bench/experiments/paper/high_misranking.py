@@ -28,16 +28,12 @@ BUDGET = "100d"
 
 
 def grids(scale: Scale) -> list[Grid]:
-    d = scale.pick(quick=10, short=40, full=40)
-    few = scale.pick(quick=("f110", "f117", "f125"), short=("f",), full=("f",))
+    d = scale.pick(quick=10, full=40)
+    few = scale.pick(quick=("f110", "f117", "f125"), full=("f",))
 
-    def problems(instances: range) -> list[str]:
-        return [p for p in suite("bbob-noisy-high", (d,), instances) if any(f in p for f in few)]
-
-    return [
-        Grid.of(problems(scale.instances()), named("as run", *ROLES), [BUDGET], [1]),
-        Grid.of(problems(scale.instances()), named("one engine", *ROLES), [BUDGET], [1]),
-    ]
+    found = suite("bbob-noisy-high", (d,), scale.instances())
+    problems = [p for p in found if any(f in p for f in few)]
+    return [Grid.of(problems, named(side, *ROLES), [BUDGET], [1]) for side in SIDES]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:

@@ -33,9 +33,7 @@ ENGINE = {
 
 def grids(scale: Scale) -> list[Grid]:
     problems = noisy(scale, "bbob-noisy-high", (10, 20, 40), scale.instances(5))
-    budgets = scale.pick(
-        quick=LOG_WEIGHT_BUDGETS[:1], short=LOG_WEIGHT_BUDGETS, full=LOG_WEIGHT_BUDGETS
-    )
+    budgets = scale.pick(quick=LOG_WEIGHT_BUDGETS[:1], full=LOG_WEIGHT_BUDGETS)
     # Table 1 has these in full.
     table1 = noisy(scale, "bbob-noisy-high", (10, 20, 40), scale.instances())
     return [

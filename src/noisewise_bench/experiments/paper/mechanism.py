@@ -79,7 +79,7 @@ def grids(scale: Scale) -> list[Grid]:
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
-    n_sets = scale.pick(quick=50, short=200, full=200)
+    n_sets = scale.pick(quick=50, full=200)
     measured = [(place, measure(*place, n_sets, 256)) for place in PLACES]
     return Output([_table(measured)], [_plot(measured[-1][1])])
 

@@ -23,10 +23,10 @@ METRICS = ("recommended", "best-evaluated")
 
 
 def grids(scale: Scale) -> list[Grid]:
-    batches = scale.pick(quick=(16,), short=BATCHES, full=BATCHES)
-    seeds = range(1, scale.pick(quick=1, short=50, full=50) + 1)
+    batches = scale.pick(quick=(16,), full=BATCHES)
+    seeds = range(1, scale.pick(quick=1, full=50) + 1)
     problems = [f"task/mlp-digits-b{batch}/s{seed}" for batch in batches for seed in seeds]
-    budget = scale.pick(quick="4d", short="own", full="own")
+    budget = scale.pick(quick="4d", full="own")
     return [Grid.of(problems, (*AS_RUN, *ONE_ENGINE), [budget], [1])]
 
 

@@ -70,7 +70,7 @@ def grids(scale: Scale) -> list[Grid]:
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
-    d, sets = scale.pick(quick=(10, 5), short=(40, 25), full=(40, 25))
+    d, sets = scale.pick(quick=(10, 5), full=(40, 25))
     found = np.concatenate([evolved(name, sets) for name in suite("bbob-noisy", (d,), (1,))])
     return Output([_table(found, d)], [_plot(found)])
 

@@ -75,7 +75,7 @@ def cells(d: int, budget: str) -> list[Cell]:
 
 
 def settings(scale: Scale) -> list[tuple[int, str]]:
-    return list(product(*scale.pick(quick=((10,), ("50d",)), short=FULL, full=FULL)))
+    return list(product(*scale.pick(quick=((10,), ("50d",)), full=FULL)))
 
 
 FULL = (DIMENSIONS, BUDGETS)
@@ -87,7 +87,7 @@ def grids(scale: Scale) -> list[Grid]:
         names = [
             form.format(i=i, d=d)
             for forms in REGIMES.values()
-            for form in forms[: scale.pick(quick=2, short=None, full=None)]
+            for form in forms[: scale.pick(quick=2, full=None)]
             for i in scale.instances(5)
         ]
         methods = [cell.method(d) for cell in cells(d, budget)]

@@ -52,7 +52,7 @@ Entry = tuple[tuple[str, ...], Duel, Published | None]
 def grids(scale: Scale) -> list[Grid]:
     as_run, engine = named("as run", SWITCH, *RIVALS), named("one engine", SWITCH, *RIVALS)
     dimensions = (10, 20, 40)
-    seeds = range(1, 1 + scale.pick(quick=1, short=50, full=50))
+    seeds = range(1, 1 + scale.pick(quick=1, full=50))
     return [
         Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances()), as_run, ["200d"], [1]),
         Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances()), engine, ["200d"], [1]),

@@ -30,11 +30,12 @@ METRICS = ("best-evaluated", "recommended")
 
 
 def grids(scale: Scale) -> list[Grid]:
-    high = "bbob-noisy-high"
+    functions = noisy(scale, "bbob-noisy-high", (40,), scale.instances())
     return [
-        Grid.of(noisy(scale, high, (40,), instances), named(side, *ROLES), ["100d"], [1])
-        for side, instances in (("as run", scale.instances()), ("one engine", scale.instances()))
-    ] + [Grid.of(tasks(scale), named(side, *ROLES), ["own"], [1]) for side in SIDES]
+        Grid.of(problems, named(side, *ROLES), [budget], [1])
+        for problems, budget in ((functions, "100d"), (tasks(scale), "own"))
+        for side in SIDES
+    ]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:

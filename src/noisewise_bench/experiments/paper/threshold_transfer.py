@@ -26,7 +26,7 @@ Entry = tuple[tuple[str, ...], Duel, None]
 
 def grids(scale: Scale) -> list[Grid]:
     found = []
-    dimensions = scale.pick(quick=(10,), short=(10, 20, 40), full=(10, 20, 40))
+    dimensions = scale.pick(quick=(10,), full=(10, 20, 40))
     for kind, methods in METHODS.items():
         problems = noisy(scale, "bbob-noisy", dimensions, scale.instances(5))
         names = [BASE[kind], *methods.values()]
