@@ -1,0 +1,28 @@
+"""Every method asks for the points it asked for when its published tables were made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import support
+from noisewise_bench import digests
+
+_FILE = Path(__file__).with_name("digests.json")
+PINNED: dict[str, dict[str, str]] = json.loads(_FILE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", sorted(PINNED))
+def test_a_method_asks_for_the_points_it_is_known_by(name: str) -> None:
+    assert digests.digests(support.METHODS[name]) == PINNED[name]
+
+
+def test_every_method_has_pinned_digests() -> None:
+    assert set(PINNED) == set(support.METHODS)
+
+
+def test_every_setting_changes_the_digest() -> None:
+    for seen in PINNED.values():
+        assert len(set(seen.values()) - {seen["plain"]}) >= len(seen) - 3
