@@ -14,9 +14,15 @@ from typing import Any
 import numpy as np
 
 import noisewise as nw
+from contracts.toy import Toy
 from noisewise import _data, methods
+from noisewise._types import FloatArray
+from noisewise.core.box import Box
 from noisewise.core.profiles import Log, PowerLift, Uniform
-from noisewise.methods import CMAES, RBPEM, Method, Resample
+from noisewise.methods import CMAES, RBPEM, Method, NoiseModel, Resample
+from noisewise.methods.method import Setup
+from noisewise.noise.samples import Samples
+from noisewise.population import Population
 
 Value = Callable[[nw.Trial], float]
 
@@ -55,10 +61,13 @@ METHODS: dict[str, Method] = (
         "sep-cma-es, power lift, weiszfeld": CMAES(
             covariance="diagonal", profile=PowerLift(), recombination="weiszfeld"
         ),
-        "rb-pem, ridge, active": RBPEM(centre="ridge", k_max=3, profile=Log(active=True)),
-        "rb-pem, power lift": RBPEM(profile=PowerLift(), scale="variance"),
-        "rb-pem, archive": RBPEM(centre="archive", scale="spread", fallback=("pool_size",)),
+        "rb-pem, ridge, active": RBPEM(
+            noise=NoiseModel(centre="ridge"), k_max=3, profile=Log(active=True)
+        ),
+        "rb-pem, power lift": RBPEM(profile=PowerLift(), noise=NoiseModel(scale="variance")),
+        "rb-pem, archive": RBPEM(noise=NoiseModel(centre="archive"), fallback=("pool_size",)),
         "resample, median": Resample(k=3, aggregate="median", covariance="diagonal"),
+        "toy": Toy(),
     }
 )
 
@@ -67,6 +76,18 @@ def start(method: Method, d: int = 3, budget: int = 60, **options: Any) -> nw.Op
     """An optimizer two steps away from the optimum of the sphere."""
     given: dict[str, Any] = {"x0": np.full(d, 2.0), "sigma0": 1.0, "rng": 0} | options
     return nw.Optimizer(budget=budget, method=method, **given)
+
+
+def setup(d: int = 2, budget: int = 1000) -> Setup:
+    """A problem without bounds, to start a method on N(0, I)."""
+    return Setup(Box.of(np.full(d, -np.inf), np.full(d, np.inf)), np.zeros(d), 1.0, budget)
+
+
+def population(values: Any, X: FloatArray | None = None) -> Population:
+    """Candidates with these values, (k,) or (k, repeats); at the origin of the plane without X."""
+    table = np.atleast_2d(np.asarray(values, dtype=float).T).T.copy()
+    X = np.zeros((len(table), 2)) if X is None else X
+    return Population(X, X, Samples(table), wave=1)
 
 
 def with_population(method: Method, population: int | None) -> Method:
@@ -101,7 +122,7 @@ def drive(
 
 def data_of(opt: nw.Optimizer) -> str:
     """Everything that makes up the run, to the bit."""
-    return json.dumps(_data.encode(opt.data[1]))
+    return json.dumps(_data.encode(opt._run))
 
 
 def bumpy(x: Any) -> float:

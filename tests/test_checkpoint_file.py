@@ -30,7 +30,11 @@ def _no_flushing(monkeypatch: pytest.MonkeyPatch) -> None:
 def written(path: Path, body: Any, **head: Any) -> Path:
     """A file with this body and the checksum that belongs to it."""
     text = body if isinstance(body, str) else json.dumps(body)
-    whole = {"noisewise": 1, "bytes": len(text), "crc": zlib.crc32(text.encode())} | head
+    whole = {
+        "noisewise": checkpoint.FORMAT,
+        "bytes": len(text),
+        "crc": zlib.crc32(text.encode()),
+    } | head
     return rewritten(path, f"{json.dumps(whole)}\n{text}\n".encode())
 
 
@@ -54,10 +58,10 @@ def journalled(path: Path) -> bytes:
     """A small file with a few values behind the state."""
     opt = saved(path, tells=6)
     journal = Journal(path)
-    journal.open(*opt.data)
+    journal.open(opt.method, opt._run)
     for trial in opt.ask()[:3]:
-        journal.append(trial.id, 1.0 / 3.0)
-    journal.append(99, 2.0)
+        journal.append([trial.id], [1.0 / 3.0])
+    journal.append([99], [2.0])
     journal.close()
     return path.read_bytes()
 
@@ -93,10 +97,10 @@ def test_a_value_that_was_being_written_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "run"
     opt = saved(path, tells=6)
     journal = Journal(path)
-    journal.open(*opt.data)
+    journal.open(opt.method, opt._run)
     trials = opt.ask()[:3]
     for trial in trials:
-        journal.append(trial.id, 1.0 / 3.0)
+        journal.append([trial.id], [1.0 / 3.0])
     journal.close()
     text = path.read_bytes()
     ends = [i + 1 for i, byte in enumerate(text) if byte == ord("\n")]
@@ -131,10 +135,16 @@ def test_a_value_for_a_trial_that_is_not_there(tmp_path: Path) -> None:
         nw.Optimizer.load(tmp_path / "run")
 
 
-@pytest.mark.parametrize("version", [2, 999, "1", None, 1.5, [1], "x" * 1000])
+@pytest.mark.parametrize("version", [3, 999, "2", None, 1.5, [2], "x" * 1000])
 def test_another_version(tmp_path: Path, version: Any) -> None:
     path = written(tmp_path / "run", {}, noisewise=version)
-    with pytest.raises(nw.CheckpointError, match=r"has format .*, this noisewise reads 1"):
+    with pytest.raises(nw.CheckpointError, match=r"has format .*, this noisewise reads 2"):
+        nw.Optimizer.load(path)
+
+
+def test_a_file_of_version_0_1(tmp_path: Path) -> None:
+    path = written(tmp_path / "run", {}, noisewise=1)
+    with pytest.raises(nw.CheckpointError, match=r"was written by noisewise 0\.1.*start anew"):
         nw.Optimizer.load(path)
 
 
@@ -276,10 +286,10 @@ def test_wrong_fields_of_candidates_handed_out_early(tmp_path: Path) -> None:
     opt = support.start(CMAES(population=5), d=2, budget=60, lookahead=3, late=1)
     for trial in [*opt.ask()[:7], *opt.ask()[:4]]:
         opt.tell(trial.id, support.noisy(trial))
-    assert opt.data[1].ahead is not None
+    assert opt._run.next is not None
     opt.save(path)
     content = json.loads(path.read_bytes().split(b"\n")[1])
-    mine = [p for p in leaves(content) if {"ahead", "means", "lookahead", "late"} & set(p)]
+    mine = [p for p in leaves(content) if {"next", "origins", "lookahead", "late"} & set(p)]
     assert len(mine) >= 10
     refused = sum(
         not check(path, replaced(content, where, value), where)
@@ -292,12 +302,12 @@ def test_wrong_fields_of_candidates_handed_out_early(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"controls.population": 10**7, "setup.budget": 10**12, "ledger.budget": 10**12},
-        {"controls.repeats": 10**9, "setup.budget": 10**12, "ledger.budget": 10**12},
+        {"memory.population": 10**7, "setup.budget": 10**12, "ledger.budget": 10**12},
+        {"memory.repeats": 10**9, "setup.budget": 10**12, "ledger.budget": 10**12},
         {"ledger.budget": 10**12, "ledger.reserve": 10**12 - 30},
-        {"seen.capacity": 10**12},
+        {"seen.wanted": 10**12},
         {"setup.lookahead": 10**12, "setup.budget": 10**12, "ledger.budget": 10**12},
-        {"setup.dimension": 10**9},
+        {"misranking.count": 10**30},
         {"history.n": 10**12},
         {"next_id": 10**30},
     ],
@@ -308,7 +318,7 @@ def test_hostile_numbers_cost_little(tmp_path: Path, wrong: dict[str, int]) -> N
     path = tmp_path / "run"
     saved(path, tells=6, confirm=4)
     content = json.loads(path.read_bytes().split(b"\n")[1])
-    run = content["run"]["~Run"]
+    run = content["run"]["~noisewise.run.Run"]
     for name, value in wrong.items():
         *outer, last = name.split(".")
         place = run[outer[0]] if outer else {"": run}
@@ -342,10 +352,10 @@ def test_missing_and_additional_fields(tmp_path: Path) -> None:
     path = tmp_path / "run"
     saved(path)
     content = json.loads(path.read_bytes().split(b"\n")[1])
-    fields = content["run"]["~Run"]
+    fields = content["run"]["~noisewise.run.Run"]
     for name in list(fields):
         less = copy.deepcopy(content)
-        del less["run"]["~Run"][name]
+        del less["run"]["~noisewise.run.Run"][name]
         assert load(written(path, less)) is None
     fields["more"] = 1
     assert load(written(path, content)) is None
@@ -428,15 +438,17 @@ def test_a_damaged_run_of_a_method_that_holds_a_function(tmp_path: Path) -> None
     nw.Optimizer.load(tmp_path / "run", PEM(draws=draws))
     assert len(calls) == before
     content = json.loads((tmp_path / "run").read_bytes().split(b"\n")[1])
-    content["run"]["~Run"]["state"]["~State"]["mean"] = array(np.zeros(3))
-    with pytest.raises(nw.CheckpointError, match="its distribution does not fit together"):
+    content["run"]["~noisewise.run.Run"]["memory"]["~noisewise.methods.pem.PEMMemory"]["state"][
+        "~noisewise.core.strategy.State"
+    ]["mean"] = array(np.zeros(3))
+    with pytest.raises(nw.CheckpointError, match="its search does not fit together"):
         nw.Optimizer.load(written(tmp_path / "run", content), PEM(draws=draws))
 
 
 def test_every_saved_class_has_annotations_that_can_be_checked() -> None:
     from noisewise import _data
 
-    assert "Run" in _data._CLASSES
+    assert "noisewise.run.Run" in _data._CLASSES
     for cls in _data._CLASSES.values():
         hints = _data._hints(cls)
         assert set(_data._fields(cls)) <= set(hints)
@@ -448,10 +460,10 @@ def test_standard_errors_and_failures_survive_in_the_journal(tmp_path: Path) -> 
     path = tmp_path / "run"
     opt = support.start(CMAES(), d=2)
     journal = Journal(path)
-    journal.open(*opt.data)
+    journal.open(opt.method, opt._run)
     values = [(1.5, 0.25), (float("inf"), None), (0.1 + 0.2, None)]
     for trial, (value, se) in zip(opt.ask(), values, strict=False):
-        journal.append(trial.id, value, se)
+        journal.append([trial.id], [value], [se])
         opt.tell(trial.id, value, se)
     journal.close()
     assert support.data_of(nw.Optimizer.load(path)) == support.data_of(opt)

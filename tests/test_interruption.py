@@ -364,11 +364,11 @@ def test_a_value_that_is_written_twice_counts_once(tmp_path: Path) -> None:
     path = tmp_path / "run"
     opt = support.start(CMAES(population=6), d=3)
     journal = Journal(path)
-    journal.open(*opt.data)
+    journal.open(opt.method, opt._run)
     for trial in opt.ask()[:2]:
-        journal.append(trial.id, 0.5)
-        journal.append(trial.id, 0.5)
-    journal.append(0, 0.5)  # not next to each other if another one came in meanwhile
+        journal.append([trial.id], [0.5])
+        journal.append([trial.id], [0.5])
+    journal.append([0], [0.5])  # not next to each other if another one came in meanwhile
     journal.close()
     assert nw.Optimizer.load(path).spent == 2
 
@@ -378,13 +378,12 @@ def test_values_that_came_when_the_run_had_given_up_are_no_damage(tmp_path: Path
     path = tmp_path / "run"
     opt = support.start(CMAES(population=6), d=3, lookahead=2)
     journal = Journal(path)
-    journal.open(*opt.data)
+    journal.open(opt.method, opt._run)
     while not opt.done:
         trials = opt.ask()
         for trial in trials:
-            journal.append(trial.id, np.inf)
-            if not opt.done:
-                opt.tell(trial.id, np.inf)
+            journal.append([trial.id], [np.inf])
+            opt.tell(trial.id, np.inf)
     journal.close()
     again = nw.Optimizer.load(path)
     assert again.done
@@ -399,7 +398,7 @@ def test_an_interrupt_while_the_file_is_renewed_loses_no_value(
     path, replace = tmp_path / "run", os.replace
     opt = support.start(CMAES(population=6), d=3)
     journal = Journal(path)
-    journal.open(*opt.data)
+    journal.open(opt.method, opt._run)
 
     def interrupted(*args: Any) -> None:
         replace(*args)
@@ -407,8 +406,8 @@ def test_an_interrupt_while_the_file_is_renewed_loses_no_value(
 
     monkeypatch.setattr("os.replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        journal.open(*opt.data)
-    journal.append(opt.ask()[0].id, 0.5)
+        journal.open(opt.method, opt._run)
+    journal.append([opt.ask()[0].id], [0.5])
     journal.close()
     assert nw.Optimizer.load(path).spent == 1
 

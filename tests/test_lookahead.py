@@ -4,7 +4,7 @@ wants it so, the order of values leaves no trace."""
 from __future__ import annotations
 
 import concurrent.futures as cf
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,8 +14,8 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.checkpoint import Journal
-from noisewise.generation import Generation, Parts, Plan, Setup
 from noisewise.methods import CMAES, Method
+from noisewise.population import Population
 from noisewise_bench.reliability import virtual
 from noisewise_bench.reliability.objective import bumpy, seconds
 
@@ -38,16 +38,16 @@ def test_saved_and_loaded_after_every_value(
     named_method: Method, late: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.fsync", lambda fd: None)
-    monkeypatch.setattr("noisewise.integrity.rehearse", lambda method, run: None)
+    monkeypatch.setattr("noisewise.optimizer.rehearse", lambda method, run: None)
     a, b = (start(named_method, lookahead=2, late=late, confirm=3) for _ in range(2))
     support.drive(a)
     while not b.done:
         for trial in b.ask():
             b.tell(trial.id, support.noisy(trial))
-            waiting = b._engine.waiting
+            waiting = b._search.waiting
             b.save(tmp_path / "run")
             b = nw.Optimizer.load(tmp_path / "run", b.method)
-            b._engine.waiting = waiting  # this driver does not want to be asked again
+            b._search.waiting = waiting  # this driver does not want to be asked again
     assert support.same_result(a.result(), b.result())
 
 
@@ -87,7 +87,8 @@ def test_candidates_of_the_next_generation_are_handed_out() -> None:
     assert opt.generation == 1
     second = opt.ask()
     assert [t.id for t in second] == list(range(10, 16))  # 2 of this generation, 4 of the next
-    run = opt.data[1]
+    run = opt._run.current
+    assert run is not None
     assert np.array_equal(run.X[:4], np.array([t.x for t in first[6:]]))
     assert np.isfinite(run.samples.values[:4, 0]).all()
     opt.tell([10, 11], [support.noisy(t) for t in second[:2]])
@@ -103,10 +104,11 @@ def test_early_candidates_step_from_the_mean_they_were_sampled_around() -> None:
     for trial in opt.ask():
         opt.tell(trial.id, support.noisy(trial))
     opt.ask()
-    run = opt.data[1]
-    moved = run.from_mean(run.X)
-    assert not np.array_equal(run.state.mean, np.zeros(3))
-    assert np.allclose(moved[:4] - run.state.mean, run.X[:4])
+    run, mean = opt._run.current, opt._run.memory.state.mean
+    assert run is not None
+    moved = run.steps_from(mean, run.X)
+    assert not np.array_equal(mean, np.zeros(3))
+    assert np.allclose(moved[:4] - mean, run.X[:4])
     assert np.array_equal(moved[4:], run.X[4:])
 
 
@@ -131,7 +133,7 @@ def test_steps_from_elsewhere_would_not_survive_noise(monkeypatch: pytest.Monkey
         return float(np.log10(x @ x))
 
     ours = np.mean([regret(seed) for seed in range(3)])
-    monkeypatch.setattr("noisewise.run.Run.from_mean", lambda run, X: X)
+    monkeypatch.setattr(Population, "steps_from", lambda population, origin, X: X)
     assert np.mean([regret(seed) for seed in range(3)]) > ours + 0.5
 
 
@@ -146,11 +148,12 @@ def test_late_values_count_in_the_next_generation() -> None:
     assert len(second) == 4  # with the two that are late, six
     opt.tell(first[5].id, -7.0, se=0.25)
     assert opt.result().fun_best_observed == -7.0
-    run = opt.data[1]
+    run = opt._run.current
+    assert run is not None
     assert run.samples.values[1, 0] == -7.0
     assert run.samples.errors is not None
     assert run.samples.errors[1, 0] == 0.25
-    with pytest.raises(ValueError, match="told already"):
+    with pytest.raises(ValueError, match="already told"):
         opt.tell(first[5].id, 1.0)
     opt.tell([t.id for t in second], [support.noisy(t) for t in second])
     assert opt.generation == 2
@@ -165,16 +168,16 @@ def test_a_value_may_be_late_more_than_once() -> None:
     first = opt.ask()
     for trial in first[1:5]:
         opt.tell(trial.id, support.noisy(trial))
-    second, mean = opt.ask(), opt.data[1].state.mean.copy()
+    second, mean = opt.ask(), opt._run.memory.state.mean.copy()
     opt.tell(first[5].id, 9.0)
     for trial in second[:3]:
         opt.tell(trial.id, support.noisy(trial))
-    ahead = opt.data[1].ahead
+    ahead = opt._run.next
     assert opt.generation == 2
     assert ahead is not None
     assert list(ahead.pending) == [first[0].id, second[3].id]
     assert np.array_equal(ahead.X, [first[0].x, second[3].x])
-    assert np.array_equal(ahead.means, [[2.0] * 3, mean])
+    assert np.array_equal(ahead.origins, [[2.0] * 3, mean])
 
 
 def test_nobody_is_late_who_was_not_asked() -> None:
@@ -187,25 +190,20 @@ def test_nobody_is_late_who_was_not_asked() -> None:
     assert support.same_result(a.result(), b.result())
 
 
-class Greedy(Plan):
-    """Wants all that is left, after a first look at everyone."""
-
-    def request(self, gen: Generation, memory: Any) -> Any:
-        k = len(gen.X)
-        return np.arange(k) if gen.wave == 0 else np.tile(np.arange(k), 100 * (gen.wave == 1))
-
-
 @dataclass(frozen=True, kw_only=True)
-class GreedyMethod(Method):
+class Greedy(CMAES):
+    """Wants all that is left, after every candidate was evaluated once."""
+
     name: ClassVar[str] = "greedy"
 
-    def parts(self, setup: Setup) -> Parts:
-        return replace(CMAES().parts(setup), plan=Greedy())
+    def request(self, memory: Any, population: Population, rng: np.random.Generator) -> Any:
+        once, wave = np.arange(len(population)), population.wave
+        return once if wave == 0 else np.tile(once, 100 * (wave == 1))
 
 
 def test_a_greedy_method_leaves_company_for_early_candidates() -> None:
     """They would be a generation of nobody else, and all of its weight theirs."""
-    opt = start(GreedyMethod(), lookahead=3)
+    opt = start(Greedy(), lookahead=3)
     support.drive(opt)
     assert opt.spent == 80
     assert list(opt.result().history["population"]) == [6.0, 7.0]
@@ -224,12 +222,12 @@ def test_a_run_with_late_values_can_be_replayed(tmp_path: Path) -> None:
     }
     opt, rng = nw.Optimizer(**given), np.random.default_rng(5)
     journal = Journal(tmp_path / "run")
-    journal.open(*opt.data)
+    journal.open(opt.method, opt._run)
     waiting: list[nw.Trial] = []
     while opt.spent < 70:
         waiting += opt.ask()
         trial = waiting.pop(int(rng.integers(len(waiting))))
-        journal.append(trial.id, support.noisy(trial))
+        journal.append([trial.id], [support.noisy(trial)])
         opt.tell(trial.id, support.noisy(trial))
     journal.close()
     opt.ask()
@@ -254,7 +252,7 @@ def test_as_many_as_you_like_can_be_saved(name: str, tmp_path: Path) -> None:
 def test_what_is_handed_out_early_by_default() -> None:
     def lookahead(method: Any, **options: Any) -> int:
         given = {"x0": [0.0] * 10, "sigma0": 1.0, "budget": 2000} | options
-        return int(nw.Optimizer(method=method, **given).data[1].setup.lookahead)
+        return int(nw.Optimizer(method=method, **given)._run.setup.lookahead)
 
     assert lookahead("auto") == 0
     assert lookahead("auto", workers=8) == 4

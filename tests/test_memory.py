@@ -32,10 +32,11 @@ def test_memory_does_not_grow(named_method: Method) -> None:
             trials = opt.ask()
             opt.tell([t.id for t in trials], [float(t.x @ t.x) + t.id % 7 for t in trials])
 
-    run(1000)
     tracemalloc.start()
     try:
-        run(500)
+        run(1500)
+        while 4 * opt.generation < 420:  # until the record of the newest candidates is full
+            run(200)
         before, generations = traced(), opt.generation
         run(2500)
         growth = traced() - before
@@ -72,8 +73,8 @@ def test_the_checkpoint_stays_small() -> None:
         while not opt.done:
             trials = opt.ask()
             opt.tell([t.id for t in trials], [float(t.x @ t.x) for t in trials])
-        return len(json.dumps(_data.encode(opt.data[1])))
+        return len(json.dumps(_data.encode(opt._run)))
 
-    rows = nw.Optimizer([0.0], sigma0=1.0, budget=1).data[1].history.columns
+    rows = nw.Optimizer([0.0], sigma0=1.0, budget=1)._run.history.columns
     per_generation = (size(16000) - size(8000)) / 1000
     assert per_generation < 3 * 8 * len(rows) * 4 / 3

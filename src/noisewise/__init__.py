@@ -4,12 +4,11 @@ from noisewise import executors, methods
 from noisewise.errors import CheckpointError, EvaluationError
 from noisewise.methods import names as list_methods
 from noisewise.minimize import minimize
-from noisewise.optimizer import Optimizer
+from noisewise.optimizer import Optimizer, Recommendation
 from noisewise.probe import ProbeReport, probe
-from noisewise.recommend import Recommendation
 from noisewise.result import Result
-from noisewise.run import Trial
 from noisewise.space import Space
+from noisewise.trial import Trial
 
 __version__ = "0.1.0"
 __all__ = [

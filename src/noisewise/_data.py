@@ -26,9 +26,16 @@ class DataError(ValueError):
 
 
 def data(cls: _T) -> _T:
-    """Class decorator: instances of this dataclass may be saved and loaded."""
-    _CLASSES[cls.__name__] = cls
+    """Class decorator: instances of this dataclass may be saved and loaded.
+
+    A class is known by its full name, so that a plugin's classes never clash with others.
+    """
+    _CLASSES[_name(cls)] = cls
     return cls
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def encode(value: Any) -> Any:
@@ -48,10 +55,10 @@ def encode(value: Any) -> Any:
         return items if isinstance(value, list) else {"~tuple": items}
     if isinstance(value, dict):
         return {"~dict": [[encode(k), encode(v)] for k, v in value.items()]}
-    name = type(value).__name__
+    name = _name(type(value))
     if _CLASSES.get(name) is type(value):
         return {"~" + name: {n: encode(getattr(value, n)) for n in _fields(type(value))}}
-    raise DataError(f"{name} cannot be saved: it is not plain data")
+    raise DataError(f"{type(value).__name__} cannot be saved: it is not plain data")
 
 
 def decode(value: Any) -> Any:
@@ -91,7 +98,7 @@ def _decode_tagged(tag: str, body: Any) -> Any:
         raise DataError(f"unknown kind of data {tag[:60]!r}")
     names = _fields(cls)
     if not isinstance(body, dict) or set(body) != set(names):
-        raise DataError(f"{tag[1:]} has the fields {names}, the file gives others")
+        raise DataError(f"{cls.__name__} has the fields {names}, the file gives others")
     return cls(**{name: _typed(cls, name, decode(body[name])) for name in names})
 
 

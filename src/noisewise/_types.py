@@ -1,10 +1,11 @@
-"""Array types used everywhere."""
+"""Array types used everywhere. Spelled without numpy.typing, which takes long to import."""
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+import numpy as np
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+IntArray = np.ndarray[Any, np.dtype[np.intp]]
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]

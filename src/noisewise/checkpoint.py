@@ -16,7 +16,7 @@ import os
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from noisewise import _data
 from noisewise._check import shown
 from noisewise.errors import CheckpointError
 
-FORMAT = 1
+FORMAT = 2
 _MAGIC = "noisewise"
 #: Seconds between two fresh files of a journal.
 _FRESHEN = 5.0
@@ -90,6 +90,11 @@ def _body(path: Any, lines: list[bytes]) -> bytes:
         version, length, crc = head[_MAGIC], head["bytes"], head["crc"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise CheckpointError(f"{path} is not a noisewise checkpoint") from None
+    if version == 1 and type(version) is int:
+        raise CheckpointError(
+            f"checkpoint {path} was written by noisewise 0.1, which this version cannot resume: "
+            "finish it there, or start anew with another path"
+        )
     if version != FORMAT:
         raise CheckpointError(
             f"checkpoint {path} has format {version!r:.20}, this noisewise reads {FORMAT}"
@@ -189,15 +194,24 @@ class Journal:
             old.close()
         self._stale = False
 
-    def append(self, id: int, value: float, se: float | None = None) -> None:
-        """One value is known. From here on it survives the death of this process; that of the
-        machine too, unless values come so fast that flushing each would take over the run."""
+    def append(
+        self,
+        ids: Sequence[int],
+        values: Sequence[float],
+        errors: Sequence[float | None] | None = None,
+    ) -> None:
+        """Values are known. From here on they survive the death of this process; that of the
+        machine too, unless they come so fast that flushing would take over the run."""
         if self._stale:  # an interrupt came while it was replaced
             self._reopen()
         assert self._file is not None
-        text = json.dumps([id, value if math.isfinite(value) else None, se]).encode()
+        lines = []
+        for i, id in enumerate(ids):
+            value, se = values[i], None if errors is None else errors[i]
+            text = json.dumps([id, value if math.isfinite(value) else None, se]).encode()
+            lines.append(b"%s %x\n" % (text, zlib.crc32(text)))
         with _named_errors(self.path):
-            self._write(b"%s %x\n" % (text, zlib.crc32(text)))
+            self._write(b"".join(lines))
             now = time.monotonic()
             if now - self._synced > _SYNC_SHARE * self._sync_cost:
                 os.fsync(self._file.fileno())
@@ -205,7 +219,7 @@ class Journal:
                 self._sync_cost = self._synced - now
 
     def _write(self, line: bytes) -> None:
-        """The whole line, or nothing: a disk may be full in the middle of it."""
+        """All of it, or nothing: a disk may be full in the middle of it."""
         assert self._file is not None
         fd = self._file.fileno()
         end = os.fstat(fd).st_size

@@ -286,5 +286,5 @@ def _methods(args: argparse.Namespace) -> int:
 def _described(method: methods.Method) -> str:
     """The first sentence of what is said about a method."""
     paragraph = " ".join((method.__doc__ or "").split("\n\n")[0].split())
-    shape = " (diagonal covariance)" if method.covariance == "diagonal" else ""
+    shape = " (diagonal covariance)" if getattr(method, "covariance", "") == "diagonal" else ""
     return paragraph.split(". ")[0].rstrip(".").replace("``", "") + shape

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from noisewise._data import data
 from noisewise._types import FloatArray
-
-#: What is recorded of every generation, in this order.
-COLUMNS = (
-    "evaluations",
-    "population",
-    "c_mean",
-    "sigma",
-    "mu_eff",
-    "mean_value",
-    "best_value",
-    "misranking",
-    "reevaluations",
-)
 
 
 @data
@@ -28,8 +15,8 @@ COLUMNS = (
 class History:
     """Named columns of floats; appending costs amortised constant time."""
 
-    columns: tuple[str, ...] = COLUMNS
-    rows: FloatArray = field(default_factory=lambda: np.empty((0, len(COLUMNS))))
+    columns: tuple[str, ...]
+    rows: FloatArray
     n: int = 0
 
     def append(self, row: tuple[float, ...]) -> None:

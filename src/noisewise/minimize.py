@@ -1,19 +1,22 @@
-"""The loop."""
+"""The loop: ask, evaluate, journal, tell."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
 from noisewise import executors
 from noisewise._check import one_of, shown
+from noisewise._values import LARGEST, as_value
 from noisewise.checkpoint import Journal
-from noisewise.drive import Drive
-from noisewise.errors import CheckpointError
-from noisewise.executors import Evaluator
-from noisewise.executors.base import Limits
+from noisewise.errors import BadValueError, CheckpointError, EvaluationError
+from noisewise.executors import Evaluator, Outcome
+from noisewise.executors.base import EvaluationTimeout, Limits
 from noisewise.methods import Method
 from noisewise.optimizer import Optimizer
 from noisewise.report.progress import Progress
@@ -126,10 +129,117 @@ def minimize(
         try:
             if journal is not None:
                 opt = _resume(journal, opt)
-            return _loop(opt, evaluator, journal, on_error, callback, Progress(opt, progress))
+            bar = Progress(opt, True) if progress else None
+            return _loop(opt, evaluator, journal, on_error, callback, bar)
         finally:
             if journal is not None:
                 journal.close()
+
+
+def _loop(
+    opt: Optimizer,
+    evaluator: Evaluator,
+    journal: Journal | None,
+    on_error: str,
+    callback: Callable[[Result], Any] | None,
+    progress: Progress | None,
+) -> Result:
+    """Ask, evaluate, journal, tell. A value is in the journal before it is told."""
+    search, generation, whole = opt._search, opt.generation, True
+    try:
+        while not search.done:
+            whole = False  # an interrupt from here on leaves half an update behind
+            trials = search.ask(None)
+            whole, moved = True, False
+            evaluator.submit(trials)
+            while not moved:
+                while not evaluator.finished:
+                    evaluator.receive(block=True)
+                ids, values = _values(evaluator.finished, opt, on_error)
+                if journal is not None:
+                    journal.append(ids, values)
+                whole = False
+                for _ in ids:
+                    evaluator.finished.popleft()
+                moved = search.tell(ids, values)
+                whole = True
+            if search.run.round > generation:
+                generation = search.run.round
+                if progress is not None:
+                    progress.update()
+                if journal is not None:
+                    journal.refresh(opt.method, search.run, opt.extra)
+                if callback is not None and _wants_to_stop(callback, opt.result()):
+                    opt.stop()
+    except KeyboardInterrupt:
+        _rescue(opt, evaluator, journal, whole)
+        return opt.interrupt()
+    except BaseException:
+        _rescue(opt, evaluator, journal, whole)
+        raise
+    finally:
+        if progress is not None:
+            progress.finish()
+    # Only here: after an exception the state may be half an update, but the journal is whole.
+    if journal is not None:
+        journal.open(opt.method, search.run, opt.extra)
+    return opt.result()
+
+
+def _values(
+    outcomes: Iterable[Outcome], opt: Optimizer, on_error: str
+) -> tuple[list[int], list[float]]:
+    """Ids and values of what came back first, +inf for a failure; raises where the user wants
+    that. Failures come on their own: they may be due to an interrupt that is just arriving."""
+    ids: list[int] = []
+    values: list[float] = []
+    for id, value, error in outcomes:
+        if error is None:
+            try:
+                # The common case first: a call of `as_value` takes longer than all the rest.
+                plain = type(value) is float and -LARGEST <= value <= LARGEST
+                values.append(value if plain else as_value(value))
+            except BadValueError as wrong:
+                error = wrong
+        if error is not None:
+            if ids:
+                break
+            if not _counts_as_failure(error, on_error):
+                raise _evaluation_error(id, error, opt) from error
+            return [id], [math.inf]
+        ids.append(id)
+    return ids, values
+
+
+def _counts_as_failure(error: BaseException, on_error: str) -> bool:
+    if isinstance(error, EvaluationTimeout):  # the user said when to give up
+        return True
+    # A broken pool is no failure of the objective, and every further evaluation would meet it.
+    return on_error == "worst" and not isinstance(error, (BadValueError, BrokenExecutor))
+
+
+def _evaluation_error(id: int, error: BaseException, opt: Optimizer) -> EvaluationError:
+    if isinstance(error, BadValueError):
+        return EvaluationError(str(error), opt.result())
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    said = f"evaluation {id} failed after {opt.spent} evaluations with {what}"
+    return EvaluationError(said, opt.result())
+
+
+def _rescue(opt: Optimizer, evaluator: Evaluator, journal: Journal | None, whole: bool) -> None:
+    """Keep the values that are there but were not told, when something ended the run. Not the
+    failures: they may come of what ended the run, as when Ctrl-C reaches a program, too."""
+    with contextlib.suppress(Exception):  # what ended the run is what the user shall see
+        evaluator.receive(block=False)
+    for outcome in list(evaluator.finished):
+        with contextlib.suppress(Exception):
+            if outcome.error is None:
+                ids, values = [outcome.id], [as_value(outcome.value)]
+                if journal is not None:
+                    journal.append(ids, values)
+                if whole:
+                    opt.tell(ids, values)
+    evaluator.finished.clear()
 
 
 def _check_callables(fun: Any, callback: Any) -> None:
@@ -143,40 +253,6 @@ def _path(checkpoint: Any) -> Path | None:
     if checkpoint is None or isinstance(checkpoint, (str, os.PathLike)):
         return None if checkpoint is None else Path(checkpoint)
     raise ValueError(f"checkpoint must be a path or None, got {shown(checkpoint)}")
-
-
-def _loop(
-    opt: Optimizer,
-    evaluator: Evaluator,
-    journal: Journal | None,
-    on_error: str,
-    callback: Callable[[Result], Any] | None,
-    progress: Progress,
-) -> Result:
-    generation = opt.generation
-    drive = Drive(opt, evaluator, journal, on_error)
-    try:
-        while not opt.done:
-            drive.step()
-            if opt.generation > generation:
-                generation = opt.generation
-                progress.update()
-                if journal is not None:
-                    journal.refresh(*opt.data, opt.extra)
-                if callback is not None and _wants_to_stop(callback, opt.result()):
-                    opt.stop()
-    except KeyboardInterrupt:
-        drive.rescue()
-        return opt.interrupt()
-    except BaseException:
-        drive.rescue()
-        raise
-    finally:
-        progress.finish()
-    # Only here: after an exception the state may be half an update, but the journal is whole.
-    if journal is not None:
-        journal.open(*opt.data, opt.extra)
-    return opt.result()
 
 
 def _wants_to_stop(callback: Callable[[Result], Any], intermediate_result: Result) -> bool:
@@ -200,20 +276,20 @@ def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
                     f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
                     f"{shown(new[what])}: give the same arguments or another path"
                 )
-    journal.open(*opt.data, opt.extra)
+    journal.open(opt.method, opt._run, opt.extra)
     return opt
 
 
 def _arguments(opt: Optimizer) -> dict[str, Any]:
     """What has to be the same when a run is resumed."""
-    _, run = opt.data
+    run, setup = opt._run, opt._run.setup
     return {
         "budget": opt.budget,
         "dimension": opt.dimension,
-        "confirm": opt.budget - run.setup.budget,
-        "bounds": (run.box.low.tolist(), run.box.high.tolist()),
-        "x0": run.x0.tolist(),
-        "sigma0": run.sigma0,
+        "confirm": opt.budget - setup.budget,
+        "bounds": (setup.box.low.tolist(), setup.box.high.tolist()),
+        "x0": setup.box.outer(setup.mean).tolist(),
+        "sigma0": setup.sigma,
         "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,
     }

@@ -1,29 +1,45 @@
-"""Ask and tell."""
+"""Ask and tell: checks what the user gives and hands it to the search."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 from numbers import Real
 from typing import Any, overload
 
 import numpy as np
 
-from noisewise import checkpoint, integrity, methods, problem, summary
+from noisewise import checkpoint, methods, problem, result
 from noisewise._check import integer, shown
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
-from noisewise.engine import Engine
 from noisewise.errors import CheckpointError
-from noisewise.generation import Setup
 from noisewise.methods import Method
-from noisewise.recommend import Recommendation
-from noisewise.result import ALL_FAILED, INTERRUPTED, RUNNING, STOPPED, Result
-from noisewise.run import Trial
+from noisewise.methods.method import Setup
+from noisewise.result import ALL_FAILED, INTERRUPTED, Result
+from noisewise.run import Run
+from noisewise.search import Search, rehearse
+from noisewise.trial import Trial
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A point with an estimate of f there (``fun``) and its standard error (nan if unknown).
+
+    >>> import noisewise as nw
+    >>> opt = nw.Optimizer([1.0, 2.0], sigma0=0.5, budget=100)
+    >>> best = opt.recommend()  # before anything was told: where the search starts
+    >>> best.x.tolist(), best.fun
+    ([1.0, 2.0], nan)
+    """
+
+    x: FloatArray
+    fun: float
+    fun_se: float
 
 
 class Optimizer:
@@ -69,30 +85,23 @@ class Optimizer:
         confirm = integer("confirm", confirm, least=0)
         if confirm >= budget:
             raise ValueError(f"confirm must be smaller than the budget {budget}, got {confirm}")
-        start = problem.start(x0, bounds, sigma0)
-        setup = Setup(len(start.mean), budget - confirm, integer("workers", workers, least=1))
+        box, mean, sigma = problem.describe(x0, bounds, sigma0)
+        workers = integer("workers", workers, least=1)
         chosen = resolve(method)
-        setup = replace(
-            setup,
-            lookahead=min(_lookahead(chosen, setup, lookahead), budget),
-            late=min(integer("late", late, least=0), budget),
-        )
-        ledger = Ledger(budget, reserve=confirm)
-        streams = problem.generators(rng)
-        self._engine = Engine.begin(chosen, setup, ledger, start, streams, problem.seed(rng))
+        setup = Setup(box, mean, sigma, budget - confirm, workers)
+        if lookahead is None:
+            ahead = chosen.lookahead(chosen.start(setup), workers) if workers > 1 else 0
+        else:
+            ahead = integer("lookahead", lookahead, least=0)
+        late = integer("late", late, least=0)
+        setup = replace(setup, lookahead=min(ahead, budget), late=min(late, budget))
+        ledger, streams = Ledger(budget, reserve=confirm), problem.generators(rng)
+        self._search = Search.begin(chosen, setup, ledger, streams, problem.seed(rng))
         self._extra = problem.plain(extra)
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """All evaluations that can be done now, at most ``n``; empty while results are awaited."""
-        engine = self._engine
-        count = None if n is None else integer("n", n, least=1)
-        if engine.done:
-            return []
-        if not engine.run.pending:
-            engine.open()
-        ids = engine.waiting[:count]
-        engine.waiting = engine.waiting[len(ids) :]
-        return engine.trials(ids) if ids else []
+        return self._search.ask(None if n is None else integer("n", n, least=1))
 
     @overload
     def tell(self, id: int, value: float, se: float | None = None) -> None: ...
@@ -103,104 +112,75 @@ class Optimizer:
     def tell(self, id: Any, value: Any, se: Any = None) -> None:
         """The value of a trial, in any order; nan or +inf: this evaluation failed.
 
-        ``se`` is its standard error, where known. Sequences tell several trials at once.
+        ``se`` is its standard error, where known. Sequences tell several trials at once. Values
+        of trials that were handed out before the end are accepted and counted after it.
         """
         if type(id) is int or not isinstance(id, (Sequence, np.ndarray)) or isinstance(id, str):
-            self._settle(*self._checked(id, value, se))
+            self._check_id(id)
+            errors = None if se is None else [_error(se)]
+            self._search.tell([int(id)], [as_value(value)], errors)
             return
-        ids = list(id)
-        if se is None and self._is_wave(ids):
+        ids, search = list(id), self._search
+        if se is None and search.run.current is not None and search.run.current.is_whole(ids):
             array = np.asarray(value)
             plain = array.shape == (len(ids),) and array.dtype.kind in "fiu"
             # A small sum has small terms only; it is much faster than asking each of them.
-            if plain and sum(map(abs, array.tolist())) < LARGEST:
-                self._engine.tell_wave(array)
+            if plain and sum(map(abs, numbers := array.tolist())) < LARGEST:
+                search.tell(ids, numbers)
                 return
-        values = _entries("value", value, len(ids))
-        errors = [None] * len(ids) if se is None else _entries("se", se, len(ids))
-        checked = list(map(self._checked, ids, values, errors))  # all of them, before any counts
+        values = list(map(as_value, _entries("value", value, len(ids))))
+        errors = None if se is None else list(map(_error, _entries("se", se, len(ids))))
+        for one in ids:  # all of them, before any counts
+            self._check_id(one)
         if len(set(ids)) < len(ids):
             twice = next(one for one in ids if ids.count(one) > 1)
-            raise ValueError(f"id must be that of a trial not told yet, got {twice}, here twice")
-        for one in checked:
-            self._settle(*one)
+            raise ValueError(f"trial {twice} is told twice in one call")
+        search.tell(list(map(int, ids)), values, errors)
 
-    def _is_wave(self, ids: list[int]) -> bool:
-        """Whether ``ids`` are all that is left of a wave, in order."""
-        engine = self._engine
-        return not engine.waiting and ids == list(engine.run.pending) and not engine.done
-
-    def _checked(self, id: Any, value: Any, se: Any) -> tuple[int, float, float | None]:
-        """Id, value and standard error as numbers, if this trial can be told them."""
-        run = self._engine.run
+    def _check_id(self, id: Any) -> None:
+        """Raise ValueError unless ``id`` is that of a trial that is waited for."""
         if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
             raise ValueError(f"id must be that of a trial, or a sequence of such, got {shown(id)}")
-        if run.status != RUNNING or not (id in run.pending or self._is_ahead(id)):
-            raise ValueError(self._why_not(int(id)))
-        number = as_value(value)
-        if se is None:
-            return int(id), number, None
-        if not isinstance(se, Real) or isinstance(se, bool) or not 0.0 <= float(se) < math.inf:
-            raise ValueError(f"se must be a non-negative finite number or None, got {shown(se)}")
-        return int(id), number, float(se)
-
-    def _settle(self, id: int, number: float, se: float | None) -> None:
-        engine, run = self._engine, self._engine.run
-        if engine.waiting and id in engine.waiting:  # told before it was asked for
-            engine.waiting.remove(id)
-        run.ledger.settle(number == math.inf)
-        if id in run.pending:
-            run.samples.put(*run.pending.pop(id), number, se)
-            engine.settled()
-        else:
-            assert run.ahead is not None
-            run.ahead.put(id, number, se)
-
-    def _is_ahead(self, id: Any) -> bool:
-        ahead = self._engine.run.ahead
-        return ahead is not None and id in ahead.pending
-
-    def _why_not(self, id: int) -> str:
-        if self.done:
-            return f"tell came after the end of the run, got id {id}"
-        if 0 <= id < self._engine.run.next_id:
-            return f"id must be that of a trial not told yet, got {id}, which was told already"
-        return f"id must come from ask(), got the unknown {id}"
+        if self._search.holder(int(id)) is not None:
+            return
+        if 0 <= id < self._search.run.next_id:
+            raise ValueError(f"trial {id} was already told")
+        raise ValueError(f"id must come from ask(), got the unknown {id}")
 
     @property
     def done(self) -> bool:
         """Whether the run has ended."""
-        return self._engine.done
+        return self._search.done
 
     @property
     def spent(self) -> int:
         """Evaluations told so far, failures included."""
-        return self._engine.run.ledger.told
+        return self._run.ledger.told
 
     @property
     def remaining(self) -> int:
         """Evaluations not asked for yet."""
-        return self._engine.run.ledger.remaining + len(self._engine.waiting)
+        return self._run.ledger.remaining + len(self._search.waiting)
 
     @property
     def budget(self) -> int:
         """Evaluations the run may spend in all."""
-        return self._engine.run.ledger.budget
+        return self._run.ledger.budget
 
     @property
     def dimension(self) -> int:
         """Number of coordinates."""
-        return self._engine.run.setup.dimension
+        return self._run.setup.dimension
 
     @property
     def generation(self) -> int:
         """Completed generations."""
-        return self._engine.run.generation
+        return self._run.round
 
     @property
     def method(self) -> Method:
         """The method that runs."""
-        return self._engine.method
+        return self._search.method
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -208,16 +188,23 @@ class Optimizer:
         return self._extra
 
     @property
+    def gave_up(self) -> bool:
+        """Whether the run ended because nothing but failures came."""
+        return self._run.status == ALL_FAILED
+
+    @property
     def deviations(self) -> FloatArray:
-        """Standard deviation of the search distribution along each coordinate."""
-        run = self._engine.run
-        shape = self._engine.strategy.covariance.deviations(run.state.covariance)
-        return np.asarray(run.state.sigma * shape * run.box.scale)
+        """Standard deviation of the search distribution along each coordinate; nan for a method
+        that has none."""
+        search, box = self.method.distribution(self._run.memory), self._run.setup.box
+        if search is None:
+            return np.full(self.dimension, math.nan)
+        variances = search.C if search.C.ndim == 1 else np.diagonal(search.C)
+        return np.asarray(search.sigma * np.sqrt(variances) * box.scale)
 
     def stop(self) -> None:
         """End the run now; what was learnt stays."""
-        if not self.done:
-            self._engine.run.status = STOPPED
+        self._search.stop()
 
     def interrupt(self) -> Result:
         """The result of a run that is left where it is and may be resumed."""
@@ -229,11 +216,26 @@ class Optimizer:
 
     def recommend(self) -> Recommendation:
         """The point to use, with an honest estimate of f there."""
-        return self._engine.recommend()
+        return Recommendation(*self._search.recommend())
 
     def result(self) -> Result:
         """All that is known now; after the end, the result of the run."""
-        return summary.result(self._engine)
+        return result.of(self._search)
+
+    def candidate(self, id: int) -> FloatArray:
+        """The point of a trial that is not told, as it was sampled: inner coordinates, perhaps
+        outside the box."""
+        self._check_id(id)
+        part = self._search.holder(id)
+        assert part is not None
+        point: FloatArray = part.sampled[part.pending[id][0]].copy()
+        return point
+
+    def move(self, id: int, sampled: FloatArray) -> None:
+        """Put another point in the place of that trial's `candidate`, before it is told: it was
+        evaluated there, by a process that sampled another point for the same trial."""
+        self._check_id(id)
+        self._search.move(id, np.asarray(sampled, dtype=float))
 
     def __repr__(self) -> str:
         return (
@@ -242,17 +244,15 @@ class Optimizer:
         )
 
     def _repr_html_(self) -> str:
-        shown: str = self.result()._repr_html_()
-        return f"<p>{escape(repr(self))}</p>{shown}"
+        return f"<p>{escape(repr(self))}</p>{self.result()._repr_html_()}"
 
     @property
-    def data(self) -> tuple[Method, Any]:
-        """All there is: the method and the data of the run."""
-        return self.method, self._engine.run
+    def _run(self) -> Run:
+        return self._search.run
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, atomically. `load` goes on from here, bit for bit."""
-        checkpoint.write(path, *self.data, self.extra)
+        checkpoint.write(path, self.method, self._run, self.extra)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], method: Method | None = None) -> Optimizer:
@@ -263,28 +263,19 @@ class Optimizer:
         saved = checkpoint.read(path, method)
         opt = cls.__new__(cls)
         try:
-            integrity.check(saved.run)
+            saved.run.check()
+            if not saved.method.check(saved.run.memory, saved.run.setup.dimension):
+                raise ValueError("its search does not fit together")
             if saved.whole:  # a function of the user's is not called for this
-                integrity.rehearse(saved.method, saved.run)
-            opt._engine, opt._extra = Engine(saved.method, saved.run), saved.extra
+                rehearse(saved.method, saved.run)
+            opt._search, opt._extra = Search(saved.method, saved.run), saved.extra
             for id, value, se in saved.tells:
-                opt.ask()  # as whoever wrote them did before each
-                if saved.run.status == ALL_FAILED:  # they came with the interrupt that ended it
-                    break
+                opt.ask()  # as the process that wrote them did before each
                 opt.tell(id, value, se)
         except Exception as error:  # a file may hold anything
             raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
-        opt._engine.ask_again()
+        opt._search.hand_out_again()
         return opt
-
-
-def _lookahead(method: Method, setup: Setup, asked: int | None) -> int:
-    """Candidates to hand out early. A population that the user chose is left as it is; one that
-    fills the workers only once cannot spare half of them."""
-    if asked is not None:
-        return integer("lookahead", asked, least=0)
-    enough = method.controls(setup).population >= 2 * setup.workers
-    return setup.workers // 2 if enough and method.population is None else 0
 
 
 def resolve(method: str | Method) -> Method:
@@ -295,6 +286,15 @@ def resolve(method: str | Method) -> Method:
         return method
     known = ", ".join(methods.names())
     raise ValueError(f"method must be one of {known} or a method object, got {shown(method)}")
+
+
+def _error(se: Any) -> float | None:
+    """A standard error as a number, None if unknown."""
+    if se is None:
+        return None
+    if not isinstance(se, Real) or isinstance(se, bool) or not 0.0 <= float(se) < math.inf:
+        raise ValueError(f"se must be a non-negative finite number or None, got {shown(se)}")
+    return float(se)
 
 
 def _entries(name: str, values: Any, n: int) -> list[Any]:

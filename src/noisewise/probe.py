@@ -16,11 +16,10 @@ from noisewise.core.covariance import Diagonal
 from noisewise.core.strategy import Strategy
 from noisewise.executors import Evaluator
 from noisewise.executors.base import EvaluationTimeout, Limits
-from noisewise.generation import Setup
-from noisewise.methods.base import default_population
+from noisewise.methods.method import default_population
 from noisewise.noise.misranking import footrule, kendall, top_mu
 from noisewise.noise.samples import ranks
-from noisewise.run import Trial
+from noisewise.trial import Trial
 
 #: Above this P noise decides the ranks; rankings without anything in common have 1/3.
 _NOISY, _VERY_NOISY = 0.12, 0.22
@@ -95,13 +94,13 @@ def probe(
     >>> nw.probe(lambda x: x @ x, np.ones(5), sigma0=1.0, rng=0).P
     0.0
     """
-    start = problem.start(x0, bounds, sigma0)
-    d = len(start.mean)
-    k = default_population(Setup(d, 1)) if n is None else integer("n", n, least=2)
+    box, mean, sigma = problem.describe(x0, bounds, sigma0)
+    d = len(mean)
+    k = default_population(d) if n is None else integer("n", n, least=2)
     strategy = Strategy(d, Diagonal())
     search, _ = problem.generators(rng)
-    state = strategy.start(start.mean, start.sigma)
-    X = start.box.outer(start.box.repaired(strategy.sample(state, k, search)))
+    state = strategy.start(mean, sigma)
+    X = box.outer(box.repaired(strategy.sample(state, k, search)))
     limits = Limits(timeout, retries)
     with executors.start(fun, tuple(args), False, workers, executor, limits) as evaluator:
         a, b = _values(evaluator, np.vstack((X, X))).reshape(2, k)
@@ -115,11 +114,14 @@ def _values(evaluator: Evaluator, X: FloatArray) -> FloatArray:
     """The value of each row, +inf where it failed."""
     values = np.full(len(X), np.inf)
     evaluator.submit([Trial(i, x.copy(), "candidate") for i, x in enumerate(X)])
-    for _ in X:
-        outcome = evaluator.first()
-        evaluator.finished.popleft()
+    left = len(X)
+    while left:
+        while not evaluator.finished:
+            evaluator.receive(block=True)
+        outcome = evaluator.finished.popleft()
         if outcome.error is None:
             values[outcome.id] = as_value(outcome.value)
         elif not isinstance(outcome.error, EvaluationTimeout):
             raise outcome.error
+        left -= 1
     return values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,17 +18,9 @@ SIGMA0_FRACTION = 0.3
 _MOST_UNEQUAL = 1e200
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where the search starts: box, mean (inner coordinates) and step size."""
-
-    box: Box
-    mean: FloatArray
-    sigma: float
-
-
-def start(x0: Any, bounds: Any, sigma0: Any) -> Start:
-    """Check ``x0``, ``bounds`` and ``sigma0`` against each other and fill in the defaults."""
+def describe(x0: Any, bounds: Any, sigma0: Any) -> tuple[Box, FloatArray, float]:
+    """Check ``x0``, ``bounds`` and ``sigma0`` against each other and fill in the defaults: the
+    box, the start in inner coordinates and the step size."""
     x = None if x0 is None else _x0(x0)
     low, high = _bounds(bounds, None if x is None else len(x))
     if x is None:
@@ -59,7 +50,7 @@ def start(x0: Any, bounds: Any, sigma0: Any) -> Start:
     else:
         sigma = SIGMA0_FRACTION * float(closed.min())
     box = Box.of(low, high)
-    return Start(box, box.inner(x), sigma)
+    return box, box.inner(x), sigma
 
 
 def generators(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:

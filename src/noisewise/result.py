@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
+
+from noisewise._types import FloatArray
+
+if TYPE_CHECKING:
+    from noisewise.search import Search
 
 #: ``status`` of a result, and what it means.
 BUDGET_SPENT, STOPPED, ALL_FAILED, INTERRUPTED, RUNNING = 0, 1, 2, 3, 4
+#: Rounds in a row without one success before a run gives up.
+BARREN = 3
+#: Fewer re-evaluations than this say nothing about the misranking.
+_ENOUGH = 5
 
 
-class Result(OptimizeResult):  # type: ignore[misc]
-    """Result of a run: a ``scipy.optimize.OptimizeResult`` with these entries.
+class Result(dict[str, Any]):
+    """Result of a run: a dictionary whose entries are attributes, too.
 
     x
         The recommended point.
@@ -24,9 +32,9 @@ class Result(OptimizeResult):  # type: ignore[misc]
     x_best_observed, fun_best_observed
         The luckiest draw. Under noise its value is too good to be true.
     nfev, nit, n_reevaluations, n_failures
-        Evaluations, completed generations, repeated evaluations, failed evaluations.
+        Evaluations, completed generations, re-evaluations, failed evaluations.
     misranking
-        Disagreement of the ranks of repeated evaluations, 0 (none) to 1/2; nan if not measured.
+        Disagreement of the ranks of re-evaluations, 0 (none) to 1/2; nan if not measured.
     history, diagnostics
         Dictionaries of arrays, one entry per generation.
     warnings
@@ -42,21 +50,59 @@ class Result(OptimizeResult):  # type: ignore[misc]
     True
     """
 
+    x: FloatArray
+    fun: float
+    fun_se: float
+    x_best_observed: FloatArray
+    fun_best_observed: float
+    nfev: int
+    nit: int
+    n_reevaluations: int
+    n_failures: int
+    misranking: float
+    history: dict[str, FloatArray]
+    diagnostics: dict[str, FloatArray]
+    warnings: list[str]
+    method: str
+    success: bool
+    status: int
+    message: str
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"a result has no entry {name!r}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
+        except KeyError:
+            raise AttributeError(f"a result has no entry {name!r}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
     def __repr__(self) -> str:
         rows = [
             ("x", _array(self.x)),
             ("fun", _with_error(self.fun, self.fun_se)),
             ("best observed", f"{self.fun_best_observed:.6g} (the luckiest draw)"),
-            ("nfev", f"{self.nfev} ({self.n_reevaluations} repeated, {self.n_failures} failed)"),
+            (
+                "nfev",
+                f"{self.nfev} ({self.n_reevaluations} re-evaluations, {self.n_failures} failed)",
+            ),
             ("nit", str(self.nit)),
             ("method", str(self.method)),
             ("message", str(self.message)),
         ]
-        if not math.isnan(self.misranking):
-            rows.insert(5, ("misranking", f"{self.misranking:.3f} (0 none, 0.33 pure noise)"))
         rows += [("warning", text) for text in self.get("warnings", [])]
         width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:>{width}}: {text}" for name, text in rows)
+        gap = "\n" + " " * (width + 2)
+        return "\n".join(f"{name:>{width}}: {text.replace('; ', ';' + gap)}" for name, text in rows)
 
     __str__ = __repr__
 
@@ -71,6 +117,73 @@ class Result(OptimizeResult):  # type: ignore[misc]
         from noisewise.report.plot import plot
 
         return plot(self)
+
+
+def of(search: Search) -> Result:
+    """All that is known now; after the end, the result of the run."""
+    run, best = search.run, search.recommend()
+    told = search.method.explain(run.memory)
+    lucky_x, luckiest = _luckiest(search)
+    lucky = luckiest < math.inf
+    status = BUDGET_SPENT if search.done and run.status == RUNNING else run.status
+    return Result(
+        x=best.x,
+        fun=best.fun,
+        fun_se=best.fun_se,
+        x_best_observed=lucky_x if lucky else best.x,
+        fun_best_observed=luckiest if lucky else math.nan,
+        nfev=run.ledger.told,
+        nit=run.round,
+        n_reevaluations=run.ledger.reevaluation,
+        n_failures=run.ledger.failures,
+        method=search.method.name,
+        misranking=run.misranking.value,
+        history=run.history.as_dict(),
+        diagnostics=told.diagnostics,
+        warnings=told.warnings,
+        success=status in (BUDGET_SPENT, STOPPED) and lucky,
+        status=status,
+        message=_message(search, status, lucky, told.message, told.deterministic is True),
+    )
+
+
+def _luckiest(search: Search) -> tuple[FloatArray, float]:
+    """The luckiest draw, the values of populations under way included."""
+    run = search.run
+    where, value = run.best_x.copy(), run.best_value
+    for part in (run.current, run.next):
+        if part is not None:
+            i, smallest = part.lowest()
+            if smallest < value:
+                where, value = run.setup.box.outer(part.X[i]), smallest
+    return where, value
+
+
+def _message(search: Search, status: int, lucky: bool, more: str, exact: bool) -> str:
+    run = search.run
+    said = {
+        BUDGET_SPENT: "the budget is spent",
+        STOPPED: "stopped on request",
+        ALL_FAILED: f"gave up: {BARREN} generations in a row had no successful evaluation",
+        RUNNING: "still running",
+    }[status]
+    if status == BUDGET_SPENT and not lucky:
+        said = "the budget is spent and no evaluation succeeded"
+    parts = [said, f"{run.round} generations, {run.ledger.told} evaluations"]
+    count = run.misranking.count
+    if count and not exact:
+        parts.append(misranking_said(run.misranking.value, count))
+    if more:
+        parts.append(more)
+    return "; ".join(parts)
+
+
+def misranking_said(value: float, count: int) -> str:
+    """The measured misranking in words, with the number of re-evaluations behind it."""
+    if count < _ENOUGH:
+        few = "1 re-evaluation" if count == 1 else f"{count} re-evaluations"
+        return f"{few}: too few to say how much ranks are noise"
+    return f"ranks of {count} re-evaluations disagree by {value:.0%} (pure noise: 33%)"
 
 
 def _array(x: Any) -> str:

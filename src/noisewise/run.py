@@ -1,209 +1,135 @@
-"""What a run is, as data: everything that changes while it goes on."""
+"""A run as data: everything that changes while it goes on. Only `noisewise.search` changes it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from noisewise._data import data
+from noisewise._data import DataError, data
 from noisewise._types import FloatArray
 from noisewise.budget import Ledger
-from noisewise.core.box import Box
-from noisewise.core.strategy import State
-from noisewise.generation import Controls, Setup
 from noisewise.history import History
-from noisewise.noise.archive import Archive
-from noisewise.noise.samples import Samples
-from noisewise.result import RUNNING
+from noisewise.methods.method import Setup
+from noisewise.noise.recent import Recent
+from noisewise.population import CONFIRMATION, Population
+from noisewise.result import ALL_FAILED, RUNNING, STOPPED
 
-#: No candidate was handed out early.
-_NOBODY: FloatArray = np.empty((0, 0))
-#: Generations over which the measured misranking is averaged.
-_RECALL = 16
-
-
-class Trial:
-    """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` wants back.
-
-    ``kind`` is "candidate", "reevaluation" or "confirmation".
-
-    >>> import noisewise as nw
-    >>> opt = nw.Optimizer([0.0, 0.0], sigma0=1.0, budget=100, rng=0)
-    >>> trial = opt.ask(1)[0]
-    >>> trial.id, trial.kind, trial.x.shape
-    (0, 'candidate', (2,))
-    """
-
-    __slots__ = ("id", "kind", "x")
-
-    def __init__(self, id: int, x: FloatArray, kind: str) -> None:
-        self.id = id
-        self.x = x
-        self.kind = kind
-
-    def __repr__(self) -> str:
-        return f"Trial(id={self.id}, x={self.x!r}, kind={self.kind!r})"
+#: More evaluations than this at a time are taken for damage.
+_MOST = 10**7
+#: Re-evaluations over which the measured misranking is averaged.
+_RECALL = 32.0
 
 
 @data
 @dataclass(slots=True)
-class Ahead:
-    """Candidates of the next generation that are handed out already, so that no worker waits for
-    the last values of this one."""
+class Misranking:
+    """Running mean of the misranking that re-evaluations showed; the newest count most."""
 
-    #: Inner coordinates, after and before repair, and the mean each was sampled around.
-    X: FloatArray
-    sampled: FloatArray
-    means: FloatArray
-    #: One value per candidate, nan until it is told, and its standard error, nan if unknown.
-    values: FloatArray
-    errors: FloatArray
-    #: Trials not told yet: id -> candidate.
-    pending: dict[int, int]
+    total: float = 0.0
+    weight: float = 0.0
+    #: Re-evaluations behind it, all told.
+    count: int = 0
 
-    @classmethod
-    def of(cls, X: FloatArray, sampled: FloatArray, means: FloatArray, ids: Sequence[int]) -> Ahead:
-        """Candidates of which nothing is known yet."""
-        unknown = np.full(len(X), np.nan)
-        return cls(X, sampled, means, unknown, unknown.copy(), dict(zip(ids, range(len(X)))))  # noqa: B905
+    @property
+    def value(self) -> float:
+        return self.total / self.weight if self.weight else math.nan
 
-    def put(self, id: int, value: float, se: float | None) -> None:
-        """The value of one trial."""
-        i = self.pending.pop(id)
-        self.values[i] = value
-        if se is not None:
-            self.errors[i] = se
-
-    def joined(self, later: Ahead | None) -> Ahead:
-        """These candidates, then the ``later`` ones."""
-        if later is None:
-            return self
-        moved = {id: len(self.X) + i for id, i in later.pending.items()}
-        pairs = zip(_arrays(self), _arrays(later), strict=True)
-        X, sampled, means, values, errors = (np.concatenate(pair) for pair in pairs)
-        return Ahead(X, sampled, means, values, errors, self.pending | moved)
-
-    def samples(self, k: int) -> Samples:
-        """What is known, as the first of ``k`` candidates."""
-        values = np.full((k, 1), np.nan)
-        values[: len(self.X), 0] = self.values
-        errors = None
-        if not np.isnan(self.errors).all():
-            errors = np.full((k, 1), np.nan)
-            errors[: len(self.X), 0] = self.errors
-        return Samples(values, errors)
-
-
-def _arrays(part: Ahead) -> tuple[FloatArray, ...]:
-    return part.X, part.sampled, part.means, part.values, part.errors
+    def add(self, measured: float, n: int) -> None:
+        """``n`` more re-evaluations that showed ``measured`` on average."""
+        keep = max(0.0, 1.0 - n / _RECALL) if self.weight + n > _RECALL else 1.0
+        self.total = keep * self.total + n * measured
+        self.weight = keep * self.weight + n
+        self.count += n
 
 
 @data
 @dataclass(slots=True)
 class Run:
-    """Everything that changes during a run, as data."""
+    """Everything that changes during a run."""
 
     setup: Setup
-    box: Box
     ledger: Ledger
-    state: State
-    controls: Controls
-    selection: Any
-    adaptation: Any
-    recommender: Any
+    #: All that the method remembers.
+    memory: Any
+    #: Random streams of the candidates and of everything else.
     search: np.random.Generator
     bootstrap: np.random.Generator
-    best_x: FloatArray
-    #: What the run was started with; the seed is None if it was no number.
-    x0: FloatArray
-    sigma0: float
+    #: The number the user gave as ``rng``, if it was one.
     seed: int | None
-    #: The newest candidates and their values: what the report looks at, and nobody else.
-    seen: Archive
+    history: History
+    #: The newest candidates and their values, for the report.
+    seen: Recent
+    best_x: FloatArray
     best_value: float = math.inf
-    generation: int = 0
+    #: The population under way, and candidates of the next one that are handed out already.
+    current: Population | None = None
+    next: Population | None = None
+    next_id: int = 0
+    #: Completed rounds, and how many of the newest had no success.
+    round: int = 0
     barren: int = 0
     status: int = RUNNING
-    #: The generation under way: candidates (inner coordinates), values, wave.
-    X: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    #: The same candidates as they were sampled, before repair.
-    sampled: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    samples: Samples = field(default_factory=lambda: Samples.empty(0))
-    wave: int = 0
-    #: Spent fraction of the budget when it began, and what its parts noted so far.
-    progress: float = 0.0
-    notes: dict[str, float] = field(default_factory=dict)
-    #: Trials not told yet: id -> (candidate, slot).
-    pending: dict[int, tuple[int, int]] = field(default_factory=dict)
-    next_id: int = 0
-    confirming: bool = False
-    #: Values around (last generation) or at (confirmation) the recommendation.
-    around: FloatArray = field(default_factory=lambda: np.empty(0))
-    history: History = field(default_factory=History)
-    misranking: float = math.nan
-    #: Generations in which misranking was measured.
-    measured: int = 0
-    #: Means around which the first candidates were sampled, where older than the distribution.
-    means: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    ahead: Ahead | None = None
+    #: Values of the recommendation itself.
+    confirmed: FloatArray = field(default_factory=lambda: np.empty(0))
+    misranking: Misranking = field(default_factory=Misranking)
 
-    def fill(self, fresh: FloatArray) -> None:
-        """Begin a generation with the candidates handed out early, then the ``fresh`` ones."""
-        self.sampled, self.X, self.wave = fresh, self.box.repaired(fresh), 0
-        early, self.ahead = self.ahead, None
-        if early is None:
-            self.samples, self.means = Samples.empty(len(fresh)), _NOBODY
-            return
-        self.sampled = np.concatenate((early.sampled, self.sampled))
-        self.X = np.concatenate((early.X, self.X))
-        self.samples, self.means = early.samples(len(self.X)), early.means
-        self.pending = {id: (i, 0) for id, i in early.pending.items()}
+    @property
+    def untold(self) -> int:
+        """Trials that were handed out and not told."""
+        return sum(len(p.pending) for p in (self.current, self.next) if p is not None)
 
-    def leave(self) -> None:
-        """Move the candidates whose values are missing to the next generation."""
-        k, missing = len(self.X), [i for i, _ in self.pending.values()]
-        means = np.tile(self.state.mean, (k, 1))
-        if len(self.means):
-            means[: len(self.means)] = self.means
-        late = Ahead.of(self.X[missing], self.sampled[missing], means[missing], list(self.pending))
-        self.ahead, self.pending = late.joined(self.ahead), {}
-        stays = np.ones(k, dtype=bool)
-        stays[missing] = False
-        errors = self.samples.errors
-        self.samples = Samples(
-            self.samples.values[stays], None if errors is None else errors[stays]
+    def check(self) -> None:
+        """Raise `DataError` if the numbers contradict each other, as in a damaged file."""
+        n = self.setup.dimension
+        for what, fine in (
+            ("setup", self._setup_fits()),
+            ("ledger", self._ledger_fits()),
+            ("history", self._history_fits()),
+            ("archive", self.seen.fits(n)),
+        ):
+            if not fine:
+                raise DataError(f"its {what} does not fit together")
+        for part in (self.current, self.next):
+            if part is not None:
+                part.check(n, self.next_id)
+        both = [set(p.pending) for p in (self.current, self.next) if p is not None]
+        if len(both) == 2 and (both[0] & both[1] or self._confirming()):
+            raise DataError("its populations do not fit together")
+
+    def _confirming(self) -> bool:
+        return self.current is not None and self.current.kind == CONFIRMATION
+
+    def _setup_fits(self) -> bool:
+        s, n = self.setup, self.setup.dimension
+        box, most = s.box, max(_MOST, self.ledger.budget)
+        return (
+            n >= 1
+            and box.low.shape == box.high.shape == box.scale.shape == self.best_x.shape == (n,)
+            and bool((box.low < box.high).all() and (box.scale > 0.0).all())
+            and bool(np.isfinite(box.scale).all() and np.isfinite(s.mean).all())
+            and 0.0 < s.sigma < math.inf
+            and 1 <= s.budget <= self.ledger.budget
+            and s.workers >= 1
+            and 0 <= s.lookahead <= most
+            and 0 <= s.late <= most
         )
-        self.means = self.means[stays[: len(self.means)]]
-        self.X, self.sampled = self.X[stays], self.sampled[stays]
 
-    def from_mean(self, X: FloatArray) -> FloatArray:
-        """Candidates as the update shall see them: those handed out early keep their step from
-        the mean they were sampled around. It has moved since, and where ranks are noise they
-        would drag it back."""
-        early = len(self.means)
-        if early == 0:
-            return X
-        moved: FloatArray = X.copy()
-        moved[:early] += self.state.mean - self.means
-        return moved
+    def _ledger_fits(self) -> bool:
+        ledger = self.ledger
+        counts = (ledger.reserve, ledger.base, ledger.reevaluation, ledger.confirmation)
+        return (
+            min(*counts, ledger.failures, ledger.remaining - ledger.reserve) >= 0
+            and sum(counts[1:]) == ledger.charged
+            and ledger.failures <= ledger.told == ledger.charged - self.untold
+            and ledger.reserve <= _MOST
+            and self.status in (RUNNING, STOPPED, ALL_FAILED)
+            and min(self.round, self.barren, self.next_id, self.misranking.count) >= 0
+            and self.confirmed.ndim == 1
+        )
 
-    def note_best(self, X: FloatArray, values: FloatArray, inner: bool = False) -> float:
-        """Remember the luckiest draw; returns the smallest of ``values``."""
-        by_candidate = values[:, 0] if values.shape[1] == 1 else np.fmin.reduce(values, axis=1)
-        i = int(by_candidate.argmin())
-        smallest = float(by_candidate[i])
-        if smallest < self.best_value:
-            self.best_value = smallest
-            self.best_x = self.box.outer(X[i]) if inner else X[i].copy()
-        return smallest
-
-    def note_misranking(self, measured: float) -> None:
-        """Running mean of what is measured; the first measurements count equally."""
-        if not math.isnan(measured):
-            self.measured += 1
-            old = 0.0 if self.measured == 1 else self.misranking
-            self.misranking = old + (measured - old) / min(self.measured, _RECALL)
+    def _history_fits(self) -> bool:
+        rows, n = self.history.rows, self.history.n
+        return rows.ndim == 2 and rows.shape[1] == len(self.history.columns) and 0 <= n <= len(rows)

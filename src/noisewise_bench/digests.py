@@ -51,7 +51,8 @@ def _value(trial: nw.Trial, given: Settings) -> float:
         return float("nan")
     noise = float(rng.standard_t(2.0) if given.get("tails") else rng.normal())
     scale = 10.0 ** np.linspace(0.0, 1.0, len(trial.x))
-    return float(scale @ (trial.x - 0.25) ** 2) * (1.0 + 0.3 * noise * given.get("noise", 1.0))
+    strength = 0.3 * float(given.get("noise", 1.0))
+    return float(scale @ (trial.x - 0.25) ** 2) * (1.0 + strength * noise)
 
 
 def run(method: Any, setting: str) -> str:
@@ -86,7 +87,7 @@ def _drive(opt: nw.Optimizer, method: Any, given: Settings) -> dict[int, Any]:
         points.update({t.id: t.x.tolist() for t in more})
         waiting += more
         if order is not None:
-            order.shuffle(waiting)  # type: ignore[arg-type]
+            order.shuffle(waiting)
         count = len(waiting) if order is None else max(1, len(waiting) // 2)
         for trial in waiting[:count]:
             opt.tell(trial.id, _value(trial, given))

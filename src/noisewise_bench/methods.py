@@ -87,8 +87,13 @@ class LibraryMethod:
     options: dict[str, Any]
 
     def build(self, **extra: Any) -> Any:
+        model = [f.name for f in dataclasses.fields(noisewise.methods.NoiseModel)]
+        options = {name: value for name, value in self.options.items() if name not in model}
+        noise = {name: value for name, value in self.options.items() if name in model}
         try:
-            return noisewise.methods.get(self.name, **self.options, **extra)
+            if noise:  # names of rows are flat: rb-pem(centre='ridge')
+                extra = extra | {"noise": noisewise.methods.NoiseModel(**noise)}
+            return noisewise.methods.get(self.name, **options, **extra)
         except (TypeError, ValueError) as error:
             raise BenchError(str(error)) from None
 

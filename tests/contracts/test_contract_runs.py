@@ -179,7 +179,7 @@ def test_every_point_lies_in_the_box(method: Method, layout: str) -> None:
     bounds = _BOUNDS[layout]
     x0 = np.array([2.0, 2.0, 2.0]) if layout != "arrays" else np.array([2.0, 1.0, 2.0])
     opt = support.start(method, budget=80, bounds=bounds, x0=x0, sigma0=0.5)
-    low, high = opt.data[1].box.low, opt.data[1].box.high
+    low, high = opt._run.setup.box.low, opt._run.setup.box.high
 
     def value(trial: nw.Trial) -> float:
         assert (trial.x >= low).all()

@@ -287,7 +287,7 @@ def test_points_of_another_machine_are_taken_as_they_were() -> None:
     study.tell(here, state=TrialState.FAIL)
     view = _records.latest(study)
     assert view is not None
-    X = view.replay._opt.data[1].X
+    X = view.replay._opt._run.current.X
     assert any(np.array_equal(x, row) for x in X)
 
 

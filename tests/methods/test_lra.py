@@ -9,14 +9,13 @@ import noisy
 import numpy as np
 import pytest
 
-from noisewise.adaptation.lra import LearningRate
-from noisewise.adaptation.movement import mean_movement, shape_movement
 from noisewise.core.covariance import Covariance, Diagonal, DiagonalState, Full, FullState
+from noisewise.core.learning_rate import LearningRate
+from noisewise.core.movement import mean_movement, shape_movement
 from noisewise.core.profiles import Log
 from noisewise.core.strategy import State, Strategy
-from noisewise.generation import Setup
 from noisewise.methods import CMAES, LRACMAES
-from noisewise.selection.hard import rank_weights
+from noisewise.noise.weights import rank_weights
 
 
 @pytest.mark.parametrize(("d", "population"), [(2, 6), (5, 7), (10, 10), (20, 30)])
@@ -28,7 +27,7 @@ def test_parity_with_cmaes_over_200_generations(d: int, population: int, noise: 
     )
     covariance = Full(laziness=math.inf)
     strategy, adaptation = Strategy(d, covariance), LearningRate(covariance)
-    state, signals = strategy.start(np.full(d, 3.0), 2.0), adaptation.start(Setup(d, 1))
+    state, signals = strategy.start(np.full(d, 3.0), 2.0), adaptation.start(d)
     profile = Log(active=True).weights(population)
     rng = np.random.default_rng(1)
     for _ in range(200):
@@ -107,7 +106,7 @@ def test_squared_movement_is_twice_the_divergence_to_first_order() -> None:
 def test_gamma_zero_keeps_the_whole_update(covariance: Covariance) -> None:
     n, rng = 4, np.random.default_rng(0)
     strategy, adaptation = Strategy(n, covariance), LearningRate(covariance, gamma=0.0)
-    before, signals = strategy.start(np.ones(n), 0.7), adaptation.start(Setup(n, 1))
+    before, signals = strategy.start(np.ones(n), 0.7), adaptation.start(n)
     X = before.mean + 0.7 * rng.standard_normal((8, n))
     after, _ = strategy.update(before, X, Log().weights(8))
     signals, kept = adaptation.adapt(signals, before, after)
@@ -123,7 +122,7 @@ def _learning_rates(steps: np.ndarray) -> list[float]:
     adaptation = LearningRate(Diagonal())
     strategy = Strategy(steps.shape[1], Diagonal())
     before = strategy.start(np.zeros(steps.shape[1]), 1.0)
-    signals, seen = adaptation.start(Setup(steps.shape[1], 1)), []
+    signals, seen = adaptation.start(steps.shape[1]), []
     for step in steps:
         after = State(step, 1.0, before.covariance, before.p_sigma, before.p_c)
         signals, _ = adaptation.adapt(signals, before, after)

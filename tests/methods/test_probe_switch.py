@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 import noisewise as nw
 import support
 from noisewise._types import FloatArray
-from noisewise.evaluation.probe import FEW
-from noisewise.methods import CMAES, LRACMAES, RBPEM, ProbeSwitch, Resample
+from noisewise.methods import CMAES, LRACMAES, RBPEM, Auto, ProbeSwitch, Racing, Resample
+from noisewise.methods.probe_switch import FEW
 
 LAMBDA = 10
 Fun = Callable[[FloatArray], float]
@@ -40,7 +41,7 @@ def _first_generations(
 
 
 def _branch(opt: nw.Optimizer) -> str:
-    return str(opt.data[1].controls.branch)
+    return str(opt._run.memory.branch)
 
 
 def _method(**options: Any) -> ProbeSwitch:
@@ -64,7 +65,7 @@ def test_slightly_noisy_objectives_go_low_at_two_lambda() -> None:
 
 
 def test_deterministic_objectives_go_low_after_four_repeats() -> None:
-    """The early exit: four second looks that agree are enough."""
+    """The early exit: four re-evaluations that agree are enough."""
     opt, kinds = _first_generations(_method(), lambda x: float(x @ x))
     assert [len(k) for k in kinds] == [LAMBDA + FEW, LAMBDA]
     assert FEW == 4
@@ -99,22 +100,22 @@ def test_failing_twice_is_no_proof_of_determinism() -> None:
 def test_warm_start_uses_the_probed_generation(level: float, noisy: bool) -> None:
     """In both branches the probe is a generation like any other: it updates and it counts."""
     opt, _ = _first_generations(_method(), _noisy(level), generations=1)
-    run = opt.data[1]
+    memory = opt._run.memory
     assert opt.result().nit == 1
-    assert not np.array_equal(run.state.mean, np.full(5, 3.0))
-    assert run.state.sigma != 1.0
-    assert run.selection.high.pool.size == (2 * LAMBDA if noisy else 0)
+    assert not np.array_equal(memory.state.mean, np.full(5, 3.0))
+    assert memory.state.sigma != 1.0
+    assert memory.high.pool.size == (2 * LAMBDA if noisy else 0)
 
 
 @pytest.mark.parametrize("level", [1e-3, 1e6])
 def test_cold_start_throws_the_probe_away(level: float) -> None:
     """Distribution and noise model are as before the probe; only the evaluations are gone."""
     opt, kinds = _first_generations(_method(warm_start=False), _noisy(level), generations=1)
-    run = opt.data[1]
+    memory = opt._run.memory
     assert kinds[0] == ["candidate"] * LAMBDA + ["reevaluation"] * LAMBDA
-    np.testing.assert_array_equal(run.state.mean, np.full(5, 3.0))
-    assert run.state.sigma == 1.0
-    assert run.selection.high.pool.size == 0
+    np.testing.assert_array_equal(memory.state.mean, np.full(5, 3.0))
+    assert memory.state.sigma == 1.0
+    assert memory.high.pool.size == 0
     assert opt.spent == 2 * LAMBDA
     assert _branch(opt) == ("high" if level > 1.0 else "low")
 
@@ -131,7 +132,7 @@ def test_after_a_cold_start_the_low_branch_is_cma_es() -> None:
     opt, _ = _first_generations(method, lambda x: float(x @ x), generations=6)
     plain = CMAES(covariance="diagonal", population=LAMBDA)
     other = nw.Optimizer(np.full(5, 3.0), budget=400, sigma0=1.0, method=plain, rng=0)
-    other.data[1].search.standard_normal((LAMBDA, 5))  # what the probe drew
+    other._run.search.standard_normal((LAMBDA, 5))  # what the probe drew
     while other.generation < 5:
         for trial in other.ask():
             other.tell(trial.id, float(trial.x @ trial.x))
@@ -195,16 +196,63 @@ def test_the_probed_generation_is_one_of_its_branch_to_the_adaptation_too() -> N
     lra = LRACMAES(covariance="diagonal")
     for level, branch in ((0.0, "low"), (1e6, "high")):
         opt, _ = _first_generations(ProbeSwitch(**{branch: lra}), _noisy(level), generations=1)
-        untouched = lra.parts(opt.data[1].setup).adaptation.start(opt.data[1].setup)
+        untouched = lra.start(opt._run.setup).signals
         assert _branch(opt) == branch
-        assert repr(getattr(opt.data[1].adaptation, branch)) != repr(untouched)
+        assert repr(getattr(opt._run.memory, branch).signals) != repr(untouched)
 
 
 def test_branches_left_out_have_the_engine_of_the_method() -> None:
     """ProbeSwitch(covariance="full") runs on a full matrix in both branches."""
     for level in (0.0, 1e6):
         opt, _ = _first_generations(ProbeSwitch(covariance="full"), _noisy(level))
-        assert opt.data[1].state.covariance.C.shape == (5, 5)
+        assert opt._run.memory.state.covariance.C.shape == (5, 5)
+
+
+def test_a_branch_left_out_has_the_options_that_both_share() -> None:
+    """rates and recombination of the branch that is given."""
+    method = ProbeSwitch(high=RBPEM(rates="fixed", recombination="weiszfeld"))
+    low, _ = method._methods
+    assert low == CMAES(covariance="diagonal", rates="fixed", recombination="weiszfeld")
+
+
+def test_auto_may_be_a_branch() -> None:
+    """It adapts its own population and re-evaluations, and leaves the branch alone."""
+    method = ProbeSwitch(low=Auto(covariance="diagonal"))
+    opt = nw.Optimizer(np.full(5, 3.0), budget=2000, sigma0=1.0, method=method, rng=0)
+    branches = []
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, float(trial.x @ trial.x))
+        if opt.generation > len(branches):
+            branches.append(_branch(opt))
+    assert len(branches) > 200
+    assert set(branches) == {"low"}
+
+
+@pytest.mark.parametrize(("level", "reevaluations"), [(0.0, 0), (1e6, 1)])
+def test_population_is_that_of_both_branches(level: float, reevaluations: int) -> None:
+    low, high = CMAES(covariance="diagonal", population=7), RBPEM(population=6)
+    method = ProbeSwitch(population=12, low=low, high=high)
+    _, kinds = _first_generations(method, _noisy(level), generations=5)
+    assert kinds[0].count("candidate") == 12
+    assert {len(k) for k in kinds[1:]} == {12 + reevaluations}
+
+
+@pytest.mark.parametrize(
+    "low",
+    [
+        Auto(covariance="diagonal"),
+        CMAES(covariance="diagonal", rates="fixed"),
+        Racing(covariance="diagonal"),
+    ],
+)
+def test_what_follows_from_the_population_follows_from_the_one_given(low: Any) -> None:
+    """Smallest population, fixed learning rates and re-evaluations are those of the branch with
+    this population from the start."""
+    whole = replace(low, population=20)
+    method = ProbeSwitch(population=20, low=low)
+    starts = [m.start(support.setup(5)) for m in (whole, method)]
+    assert repr(starts[1].low) == repr(starts[0])
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.5])
@@ -236,12 +284,19 @@ def test_any_budget(budget: int, warm_start: bool) -> None:
     ("options", "message"),
     [
         ({"threshold": 1.5}, "threshold must be a number between 0 and 1, got 1.5"),
-        ({"low": "cma-es"}, "low must be a method object or None, got 'cma-es'"),
-        ({"high": RBPEM}, "high must be a method object"),
+        ({"low": "cma-es"}, "low must be an evolution strategy or None, got 'cma-es'"),
+        ({"high": RBPEM}, "high must be an evolution strategy"),
         ({"low": CMAES()}, "low must have covariance='diagonal' as here, got 'full'"),
         (
-            {"high": RBPEM(rates="fixed")},
-            "high must have rates='per-generation' as here, got 'fixed'",
+            {"low": CMAES(covariance="diagonal"), "high": RBPEM(rates="fixed")},
+            "low and high must have the same rates, got 'per-generation' and 'fixed'",
+        ),
+        (
+            {
+                "low": CMAES(covariance="diagonal"),
+                "high": RBPEM(recombination="weiszfeld"),
+            },
+            "low and high must have the same recombination, got 'arithmetic' and 'weiszfeld'",
         ),
         ({"reprobe": (0.5, 0.2)}, "reprobe must be increasing fractions"),
         ({"reprobe": (0.5, 1.2)}, "reprobe must be a number between 0 and 1, got 1.2"),

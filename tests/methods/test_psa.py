@@ -9,29 +9,13 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.adaptation.movement import mean_movement, shape_movement
-from noisewise.adaptation.psa import PopulationSize, expected_movement
 from noisewise.core.box import Box
 from noisewise.core.covariance import Covariance, Diagonal, Full
+from noisewise.core.movement import mean_movement, shape_movement
 from noisewise.core.profiles import Log
-from noisewise.core.strategy import State, Strategy
-from noisewise.generation import Controls, Generation
+from noisewise.core.strategy import Strategy
 from noisewise.methods import CMAES, PSACMAES
-from noisewise.noise.samples import Samples
-
-
-def _generation(X: np.ndarray, profile: np.ndarray) -> Generation:
-    return Generation(
-        index=0,
-        X=X,
-        samples=Samples.empty(len(X)),
-        controls=Controls(len(X)),
-        profile=profile,
-        progress=0.0,
-        rng=np.random.default_rng(0),
-        standardise=lambda X: X,
-        outer=lambda X: X,
-    )
+from noisewise.methods.psacmaes import expected_movement
 
 
 @pytest.mark.parametrize("covariance", [Full(laziness=0.0), Diagonal()])
@@ -53,8 +37,8 @@ def test_expected_movement_is_what_random_selection_does(
         after, info = strategy.update(state, X, profile)
         c_c = info.rates.c_c
         filled_c = (1.0 - c_c) ** 2 * filled_c + info.moving * c_c * (2.0 - c_c)
-        gen, a = _generation(X, profile), covariance.scatter(n)
-        expected.append(expected_movement(a, gen, after, info, filled_c))
+        a = covariance.scatter(n)
+        expected.append(expected_movement(a, profile, 1.0, after, info, filled_c))
         moved = [m(covariance, state, after) for m in (mean_movement, shape_movement)]
         observed.append(sum(float(np.vdot(v, v)) for v in moved))
         state = dataclasses.replace(after, sigma=1.0, mean=np.zeros(n))
@@ -108,10 +92,7 @@ def test_populations_fill_the_workers() -> None:
 
 
 def test_the_step_size_keeps_its_distance_to_the_best_one() -> None:
-    adaptation = PopulationSize(Full(), Log(), 10, 100)
-    zero = np.zeros(10)
-    state = State(zero, 1.0, Full().start(10), zero, zero)
-    small, large = (adaptation._best_step(k, 0.0, state) for k in (10, 40))
+    small, large = (PSACMAES()._best_step(k, 0.0, 10) for k in (10, 40))
     # On the sphere the best step size grows with mu_eff while that is small against n.
     assert 1.5 < large / small < 4.0
 

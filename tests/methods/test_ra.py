@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.adaptation.reevaluation import Agreement, Reevaluation
 from noisewise.core.profiles import Log
-from noisewise.generation import Setup
 from noisewise.methods import LRACMAES, RACMAES
+from noisewise.methods.racmaes import Agreement
 from noisewise.noise.halves import halves
 from noisewise.noise.samples import Samples
 
@@ -68,13 +67,12 @@ def test_noise_raises_the_evaluations() -> None:
 
 @pytest.mark.parametrize("K", [1.2, 2.0, 7.5])
 def test_evaluations_stay_where_the_halves_agree_as_wanted(K: float) -> None:
-    adaptation = RACMAES().parts(Setup(5, 1000)).adaptation
-    assert isinstance(adaptation, Reevaluation)
+    method = RACMAES()
     wanted = 0.8 ** (min(K - 1.0, 1.0) * (1.0 + np.log(K / 1.2)))
-    assert adaptation._evaluations(K, wanted) == pytest.approx(K)
-    assert adaptation._evaluations(K, 0.5 * wanted) == pytest.approx(K * np.exp(0.05))
-    assert adaptation._evaluations(K, -1.0) == pytest.approx(K * np.exp(0.1))
-    assert adaptation._evaluations(K, 1.0) == pytest.approx(
+    assert method.wanted(K, wanted) == pytest.approx(K)
+    assert method.wanted(K, 0.5 * wanted) == pytest.approx(K * np.exp(0.05))
+    assert method.wanted(K, -1.0) == pytest.approx(K * np.exp(0.1))
+    assert method.wanted(K, 1.0) == pytest.approx(
         max(1.2, K * np.exp(-0.1 * min(1.0, 1.0 / wanted - 1.0)))
     )
 

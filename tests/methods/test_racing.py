@@ -1,6 +1,8 @@
-"""Racing: second looks at the elite boundary, up to a cap."""
+"""Racing: re-evaluations at the elite boundary, up to a cap."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import noisy
 import numpy as np
@@ -9,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noisewise as nw
+import support
 from noisewise.methods import CMAES, Racing
 from noisewise.noise.samples import Samples
 from noisewise.noise.scores import scores, within
-from noisewise.selection.scored import Scatter
 
 
 def test_scores_are_symmetric_shared_by_ties_and_blind_to_distances() -> None:
@@ -37,12 +39,13 @@ def test_pooled_variance_is_that_of_the_repeats(seed: int) -> None:
 
 
 def test_scatter_starts_as_pure_noise_and_follows_the_data() -> None:
-    assert Scatter().variance() == 1.0
-    assert Scatter().variance(0.0, 9) == pytest.approx(0.1)
-    assert Scatter(0.0, 5.0).variance() > 0.0
+    memory = Racing().start(support.setup())
+    assert memory.variance() == 1.0
+    assert memory.variance(0.0, 9) == pytest.approx(0.1)
+    assert replace(memory, squares=0.0, freedom=5.0).variance() > 0.0
 
 
-def test_without_noise_it_is_cma_es_apart_from_one_second_look() -> None:
+def test_without_noise_it_is_cma_es_apart_from_one_reevaluation() -> None:
     plain, ours = noisy.run(CMAES(), budget=800), noisy.run(Racing(), budget=800)
     n = min(plain.nit, ours.nit) - 3
     assert n > 50
@@ -59,7 +62,7 @@ def test_pure_noise_takes_the_cap_and_never_more(cap: int) -> None:
     assert looks[:-3].mean() > 0.8 * cap
 
 
-def test_second_looks_go_to_the_boundary() -> None:
+def test_reevaluations_go_to_the_boundary() -> None:
     """Noise flips neighbours only: the extremes are never looked at again."""
     opt = nw.Optimizer([0.0], sigma0=1.0, budget=600, rng=0, method=Racing(population=20, cap=8))
     rng, places = np.random.default_rng(0), []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,14 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.core.profiles import Log, PowerLift, Uniform
-from noisewise.methods import CMAES, RBPEM
+from noisewise.methods import CMAES, RBPEM, NoiseModel
+from noisewise.methods.rbpem import NO_POOL
 from noisewise.noise.centres import CENTRES
 from noisewise.noise.diagnostics import CHECKS
 from noisewise.noise.scales import MODELS
-from noisewise.selection.rbpem import NO_POOL
 
 
-def test_without_second_looks_it_says_so_and_is_cma_es() -> None:
+def test_without_reevaluations_it_says_so_and_is_cma_es() -> None:
     """k_max=0: nothing to bootstrap from, hard ranks to the bit, and a warning."""
     methods = RBPEM(k_max=0), CMAES(covariance="diagonal")
     runs = [support.start(method, budget=200) for method in methods]
@@ -31,7 +33,7 @@ def test_without_second_looks_it_says_so_and_is_cma_es() -> None:
     assert results[0].n_reevaluations == 0
 
 
-def test_with_second_looks_it_does_not_say_so() -> None:
+def test_with_reevaluations_it_does_not_say_so() -> None:
     opt = support.start(RBPEM(k_max=1), budget=200)
     support.drive(opt)
     assert NO_POOL not in opt.result().warnings
@@ -51,7 +53,7 @@ def test_spends_at_most_k_max_extra_per_generation(k_max: int) -> None:
 
 
 def test_nobody_is_looked_at_twice_again() -> None:
-    """A second look is a second value of one candidate, never a third."""
+    """A re-evaluation is a second value of one candidate, never a third."""
     opt = support.start(RBPEM(k_max=3, population=6), budget=90)
     while not opt.done:
         first = opt.ask()
@@ -76,7 +78,7 @@ def test_boundary_band() -> None:
 
 
 def test_deterministic_objectives_keep_hard_weights() -> None:
-    """Second looks that repeat exactly leave nothing to smooth: mu_eff stays the profile's."""
+    """Re-evaluations that repeat exactly leave nothing to smooth: mu_eff stays the profile's."""
     opt = support.start(RBPEM(k_max=1, population=10), budget=220)
     support.drive(opt, lambda t: float(t.x @ t.x))
     w = Log().weights(10)
@@ -94,7 +96,7 @@ def test_noise_flattens_the_weights() -> None:
             np.full(5, 10.0),
             sigma0=0.1,
             budget=440,
-            method=RBPEM(population=10, n_bootstrap=128, scale="constant"),
+            method=RBPEM(population=10, n_bootstrap=128, noise=NoiseModel(scale="constant")),
             rng=0,
             vectorized=True,
         )
@@ -105,7 +107,7 @@ def test_noise_flattens_the_weights() -> None:
 
 
 def test_control_has_the_same_samples_and_hard_ranks() -> None:
-    """expected=False: second looks as before, weights of the profile."""
+    """expected=False: re-evaluations as before, weights of the profile."""
     opt = support.start(RBPEM(expected=False, population=10), budget=220)
     support.drive(opt)
     r, w = opt.result(), Log().weights(10)
@@ -118,7 +120,8 @@ def test_control_has_the_same_samples_and_hard_ranks() -> None:
 @pytest.mark.parametrize("centre", CENTRES)
 def test_every_profile_with_every_centre(profile: Any, centre: str) -> None:
     """All parts fit together, failures included, and mu_eff stays within the population."""
-    opt = support.start(RBPEM(profile=profile, centre=centre, population=8, k_max=2), budget=400)
+    noise = NoiseModel(centre=centre)
+    opt = support.start(RBPEM(profile=profile, noise=noise, population=8, k_max=2), budget=400)
     support.drive(opt, lambda t: np.nan if t.id % 7 == 0 else support.noisy(t))
     r = opt.result()
     assert r.nfev == 400
@@ -131,7 +134,7 @@ def test_every_profile_with_every_centre(profile: Any, centre: str) -> None:
 
 @pytest.mark.parametrize("scale", MODELS)
 def test_every_scale_model(scale: str) -> None:
-    opt = support.start(RBPEM(scale=scale, population=8), budget=400)
+    opt = support.start(RBPEM(noise=NoiseModel(scale=scale), population=8), budget=400)
     support.drive(opt)
     assert float(opt.result().x @ opt.result().x) < 1.0
 
@@ -142,7 +145,7 @@ def test_adding_a_constant_to_f_changes_nothing(scale: str) -> None:
 
     def points(shift: float) -> dict[int, bytes]:
         # Values on a grid, so that adding the shift is exact.
-        opt = support.start(RBPEM(scale=scale, population=8), budget=160)
+        opt = support.start(RBPEM(noise=NoiseModel(scale=scale), population=8), budget=160)
         return support.drive(opt, lambda t: round(support.noisy(t) * 1024.0) / 1024.0 + shift)
 
     assert points(0.0) == points(4096.0)
@@ -160,7 +163,8 @@ def test_diagnostics_are_reported_by_generation() -> None:
 
 def test_fallback_is_hard_ranks_throughout_if_it_always_fires() -> None:
     """A pool that is never large enough never gets a say."""
-    method = RBPEM(fallback=("pool_size",), pool_size=20, population=8, diagnostics_every=1)
+    small = NoiseModel(pool_size=20)
+    method = RBPEM(fallback=("pool_size",), noise=small, population=8, diagnostics_every=1)
     opt = support.start(method, budget=180)
     support.drive(opt)
     w = Log().weights(8)
@@ -173,10 +177,7 @@ def test_fallback_is_hard_ranks_throughout_if_it_always_fires() -> None:
         ({"k_max": -1}, "k_max must be a whole number of at least 0, got -1"),
         ({"k_max": 1.5}, "k_max must be a whole number"),
         ({"n_bootstrap": 0}, "n_bootstrap must be a whole number of at least 1"),
-        ({"centre": "mean"}, "centre must be one of 'observed', 'ridge', 'archive', got 'mean'"),
-        ({"scale": "log"}, "scale must be one of"),
-        ({"clip": 0.0}, "clip must be a positive finite number"),
-        ({"pool_size": 1}, "pool_size must be a whole number of at least 2"),
+        ({"noise": "ridge"}, "noise must be a NoiseModel, got 'ridge'"),
         ({"target": "top"}, "target must be one of 'auto', 'boundary', 'instability'"),
         ({"diagnostics_every": 0}, "diagnostics_every must be a whole number of at least 1"),
         ({"fallback": "clipping"}, "fallback must be a tuple of names"),
@@ -186,3 +187,66 @@ def test_fallback_is_hard_ranks_throughout_if_it_always_fires() -> None:
 def test_options_check_themselves(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         RBPEM(**options)
+
+
+_WRONG_MODELS = [
+    ({"centre": "mean"}, "centre must be one of 'observed', 'ridge', 'archive', got 'mean'"),
+    ({"scale": "log"}, "scale must be one of"),
+    ({"clip": 0.0}, "clip must be a positive finite number"),
+    ({"pool_size": 1}, "pool_size must be a whole number of at least 2"),
+    ({"archive_size": 1}, "archive_size must be a whole number of at least 2"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), _WRONG_MODELS)
+def test_the_noise_model_checks_itself(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        NoiseModel(**options)
+
+
+@pytest.mark.parametrize(("options", "message"), _WRONG_MODELS[:4])
+def test_deprecated_options_are_checked_too(options: dict[str, Any], message: str) -> None:
+    with (
+        pytest.warns(DeprecationWarning, match="is deprecated"),
+        pytest.raises(ValueError, match=message),
+    ):
+        RBPEM(**options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"centre": "ridge"},
+        {"scale": "constant"},
+        {"clip": 3.0},
+        {"pool_size": 64},
+        {"centre": "archive", "scale": "spread", "clip": 5.0, "pool_size": 32},
+    ],
+)
+def test_options_of_the_noise_model_as_options_of_the_method_are_deprecated(
+    options: dict[str, Any],
+) -> None:
+    """The same method, and a warning that says how to write it now."""
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    said = re.escape(f"write RBPEM(noise=NoiseModel({given}))")
+    with pytest.warns(DeprecationWarning, match=said):
+        method = RBPEM(**options)
+    assert method == RBPEM(noise=NoiseModel(**options))
+
+
+def test_the_deprecation_points_at_the_line_to_change() -> None:
+    with pytest.warns(DeprecationWarning, match="is deprecated") as warned:
+        RBPEM(clip=4.0)
+    assert warned[0].filename == __file__
+
+
+def test_a_deprecated_option_leaves_the_rest_of_the_noise_model_as_it_is() -> None:
+    with pytest.warns(DeprecationWarning, match="is deprecated"):
+        method = RBPEM(noise=NoiseModel(centre="ridge", clip=3.0), clip=4.0)
+    assert method.noise == NoiseModel(centre="ridge", clip=4.0)
+
+
+@pytest.mark.filterwarnings("error::DeprecationWarning")
+def test_a_copy_of_a_method_warns_of_nothing() -> None:
+    noise = NoiseModel(centre="ridge")
+    assert replace(RBPEM(noise=noise), k_max=2) == RBPEM(noise=noise, k_max=2)

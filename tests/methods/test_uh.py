@@ -61,7 +61,7 @@ def test_pure_noise_is_more_than_tolerated_on_average() -> None:
     assert np.mean(excess) > 0.5
 
 
-def test_without_noise_it_is_cma_es_apart_from_the_second_looks() -> None:
+def test_without_noise_it_is_cma_es_apart_from_the_reevaluations() -> None:
     plain = noisy.run(CMAES(profile=Log(active=True)), budget=600)
     ours = noisy.run(UHCMAES(), budget=900)
     n = min(plain.nit, ours.nit) - 3

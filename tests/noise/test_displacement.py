@@ -56,7 +56,7 @@ def test_failed_second_values_are_not_counted() -> None:
 
 
 def test_merged_order_takes_the_mean_of_both_ranks() -> None:
-    """The best candidate falls to the end on a second look: it ends up in the middle."""
+    """The best candidate falls to the end on a re-evaluation: it ends up in the middle."""
     samples = sampled([0.0, 1.0, 2.0, 3.0, 4.0], {0: 9.0})
     order = merged_order(samples, reevaluated(samples))
     assert list(order).index(0) in (1, 2)

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+import support
 from noisewise._types import FloatArray
-from noisewise.core.profiles import Log
-from noisewise.generation import Controls, Generation
-from noisewise.noise import centres
-from noisewise.noise.model import NoiseMemory, NoiseModel
-from noisewise.noise.samples import Samples
+from noisewise.methods import RBPEM, NoiseModel
+from noisewise.methods.rbpem import RBPEMMemory
+from noisewise.noise import centres, scales
+from noisewise.population import Population
 
 
 @given(k=st.integers(2, 20), n=st.integers(1, 30), i=st.integers(0, 19), seed=st.integers(0, 99))
@@ -59,41 +59,38 @@ def _truth(X: FloatArray) -> FloatArray:
     return np.asarray((X * X * np.linspace(1.0, 10.0, X.shape[1])).sum(axis=1))
 
 
-def _ready(centre: str, noise: float, rng: np.random.Generator) -> tuple[NoiseModel, NoiseMemory]:
-    """A model that has seen 40 generations about a moving mean."""
-    model = NoiseModel(centre=centre, scale="constant")
-    memory = model.start()
+def _method(centre: str) -> RBPEM:
+    return RBPEM(noise=NoiseModel(centre=centre, scale="constant"), n_bootstrap=16)
+
+
+def _ready(centre: str, noise: float, rng: np.random.Generator) -> tuple[RBPEM, RBPEMMemory]:
+    """A method that has seen 40 generations about a moving mean."""
+    method = _method(centre)
+    memory = method.start(support.setup(6))
     for t in range(40):
-        model.learn(_generation(3.0 - 0.05 * t, noise, rng), memory)
-    return model, memory
+        method.observe(memory, _population(3.0 - 0.05 * t, noise, rng))
+    memory.state.mean, memory.state.sigma = np.full(6, 1.0), 0.5  # of the generation to come
+    return method, memory
 
 
-def _generation(mean: float, noise: float, rng: np.random.Generator) -> Generation:
+def _population(mean: float, noise: float, rng: np.random.Generator) -> Population:
     """Twelve candidates about ``mean`` in six dimensions, two of them evaluated twice."""
     X = mean + 0.5 * rng.normal(size=(12, 6))
     values = _truth(X)[:, None] + noise * rng.normal(size=(12, 2))
     values[2:, 1] = np.nan
-    return Generation(
-        index=0,
-        X=X,
-        samples=Samples(values),
-        controls=Controls(12),
-        profile=Log().weights(12),
-        progress=0.0,
-        rng=rng,
-        standardise=lambda Z: (Z - mean) / 0.5,
-        outer=lambda Z: Z,
-    )
+    return support.population(values, X)
 
 
 def _skill(centre: str, noise: float) -> float:
     """Mean rank correlation of centres and truth."""
     rng = np.random.default_rng(0)
-    model, memory = _ready(centre, noise, rng)
+    method, memory = _ready(centre, noise, rng)
     found = []
     for _ in range(60):
-        gen = _generation(1.0, noise, rng)
-        found.append(spearmanr(model.centre_and_scale(gen, memory)[0], _truth(gen.X))[0])
+        population = _population(1.0, noise, rng)
+        spread = scales.spread(population.samples.first)
+        c, _ = method.centre_and_scale(memory, population, spread)
+        found.append(spearmanr(c, _truth(population.X))[0])
     return float(np.mean(found))
 
 
@@ -110,22 +107,25 @@ def test_archive_follows_the_observation_without_noise() -> None:
 
 def test_archive_starts_as_the_observation() -> None:
     """Until there are two generations of points there is nothing to borrow from."""
-    rng, model = np.random.default_rng(0), NoiseModel(centre="archive", scale="constant")
-    memory = model.start()
-    gen = _generation(1.0, 1.0, rng)
-    model.learn(gen, memory)
-    np.testing.assert_array_equal(model.centre_and_scale(gen, memory)[0], gen.samples.median())
+    rng, method = np.random.default_rng(0), _method("archive")
+    memory = method.start(support.setup(6))
+    population = _population(1.0, 1.0, rng)
+    spread = method.observe(memory, population)
+    c, _ = method.centre_and_scale(memory, population, spread)
+    np.testing.assert_array_equal(c, population.samples.median())
 
 
 @pytest.mark.parametrize("centre", centres.CENTRES)
 def test_failed_candidates_stay_last(centre: str) -> None:
     """A candidate without a value has no centre, and spoils nobody else's."""
     rng = np.random.default_rng(0)
-    model, memory = _ready(centre, 1.0, rng)
-    gen = _generation(1.0, 1.0, rng)
-    gen.samples.values[[1, 5]] = np.inf
-    model.learn(gen, memory)
-    c, s = model.centre_and_scale(gen, memory)
+    method, memory = _ready(centre, 1.0, rng)
+    population = _population(1.0, 1.0, rng)
+    population.samples.values[[1, 5]] = np.inf
+    spread = method.observe(memory, population)
+    c, s = method.centre_and_scale(memory, population, spread)
     np.testing.assert_array_equal(np.flatnonzero(c == np.inf), [1, 5])
     assert np.isfinite(s).all()
-    assert (model.rankings(gen, memory, 16)[:, :-2] != 1).all()
+    order = method.rankings(memory, population, rng)
+    assert order.shape == (16, 12)
+    assert (order[:, :-2] != 1).all()

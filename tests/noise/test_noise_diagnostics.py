@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
 
 import noisewise as nw
+import support
 from noisewise._types import FloatArray
 from noisewise.core.profiles import Log
-from noisewise.generation import Controls, Generation
-from noisewise.methods import RBPEM
+from noisewise.methods import RBPEM, NoiseModel
+from noisewise.methods.rbpem import NO_POOL, RBPEMMemory
 from noisewise.noise.diagnostics import CHECKS
-from noisewise.noise.model import NoiseMemory, NoiseModel
-from noisewise.noise.samples import Samples
 from noisewise.noise.scales import MODELS
-from noisewise.selection.hard import rank_weights
-from noisewise.selection.rbpem import NO_POOL, ResidualBootstrap
+from noisewise.noise.weights import rank_weights
+from noisewise.population import Population
 
 K, TWICE, W = 12, 4, Log().weights(12)
 Noise = Callable[[int, FloatArray, np.random.Generator], FloatArray]
@@ -102,25 +100,32 @@ CASES = {
 }
 
 
-def _run(case: Case, selection: ResidualBootstrap, seed: int = 0) -> tuple[NoiseMemory, Any]:
+def _run(case: Case, method: RBPEM, seed: int = 0) -> tuple[RBPEMMemory, FloatArray]:
     """The memory after the case's generations, and the last generation's weights."""
     rng = np.random.default_rng(seed)
-    memory, weights = selection.model.start(), W
+    memory, weights = method.start(support.setup()), W
     for t in range(case.generations):
-        weights, memory = selection.weigh(_generation(case, t, rng), memory)
+        weights, memory = _weigh(method, memory, _population(case, t, rng), t)
     return memory, weights
 
 
-def _generation(case: Case, t: int, rng: np.random.Generator) -> Generation:
+def _weigh(
+    method: RBPEM, memory: RBPEMMemory, population: Population, t: int
+) -> tuple[FloatArray, RBPEMMemory]:
+    """The weights of generation ``t``."""
+    memory.generation = t
+    bootstrap = np.random.default_rng(t)  # of its own: what is drawn leaves the world as it is
+    weights, memory = method.weigh(memory, population, bootstrap)
+    assert weights.mean is None
+    return weights.covariance, memory
+
+
+def _population(case: Case, t: int, rng: np.random.Generator) -> Population:
     """Candidates of which four, chosen at random, are evaluated twice."""
     f = case.truth(t, rng)
     values = f[:, None] + case.noise(t, f, rng)
     values[rng.permutation(K)[TWICE:], 1] = np.nan
-    points = rng.normal(size=(K, 2))
-    bootstrap = np.random.default_rng(t)  # of its own: what is drawn leaves the world as it is
-    return Generation(
-        t, points, Samples(values), Controls(K), W, 0.0, bootstrap, lambda X: X, lambda X: X
-    )
+    return support.population(values, rng.normal(size=(K, 2)))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -128,13 +133,14 @@ def test_checks_fire_where_they_should(name: str) -> None:
     """A broken assumption is found, and a clean world is left in peace."""
     case = CASES[name]
     model = NoiseModel(scale="constant", clip=case.clip)
-    selection = ResidualBootstrap(model, diagnostics_every=1)
-    memory, _ = _run(case, selection)
+    method = RBPEM(noise=model, diagnostics_every=1)
+    memory, _ = _run(case, method)
     firing = set(memory.diagnostics.firing())
     assert firing >= set(case.fires)
     assert firing <= set(case.fires) | set(case.also)
-    table, said = selection.report(memory)
-    assert said == [CHECKS[check][2] for check in memory.diagnostics.firing()]
+    told = method.explain(memory)
+    table = told.diagnostics
+    assert told.warnings == [CHECKS[check][2] for check in memory.diagnostics.firing()]
     assert set(table) == {"generation", *CHECKS}
     np.testing.assert_array_equal(table["generation"], np.arange(case.generations))
 
@@ -146,21 +152,21 @@ def test_every_check_is_made_to_fire() -> None:
 @pytest.mark.parametrize("scale", MODELS)
 def test_clean_worlds_raise_few_alarms(scale: str) -> None:
     """Over many clean runs hardly any check fires at the end, whatever the scale model."""
-    selection = ResidualBootstrap(NoiseModel(scale=scale), diagnostics_every=59)
-    runs = [_run(CASES["clean"], selection, seed)[0] for seed in range(15)]
+    method = RBPEM(noise=NoiseModel(scale=scale), diagnostics_every=59)
+    runs = [_run(CASES["clean"], method, seed)[0] for seed in range(15)]
     assert np.mean([len(memory.diagnostics.firing()) for memory in runs]) <= 0.2
 
 
 @pytest.mark.parametrize("k_max", [2, 3])
 def test_choosing_by_rank_is_not_taken_for_shared_noise(k_max: int) -> None:
-    """The best of a noisy generation all get worse at a second look: that is no correlation."""
+    """The best of a noisy generation all get worse at a re-evaluation: that is no correlation."""
     noise = np.random.default_rng(0)
     r = nw.minimize(
         lambda X: noise.normal(size=len(X)),
         np.zeros(10),
         sigma0=1.0,
         budget=2000,
-        method=RBPEM(k_max=k_max, diagnostics_every=1, scale="constant"),
+        method=RBPEM(k_max=k_max, diagnostics_every=1, noise=NoiseModel(scale="constant")),
         rng=0,
         vectorized=True,
     )
@@ -171,34 +177,33 @@ def test_choosing_by_rank_is_not_taken_for_shared_noise(k_max: int) -> None:
 
 def test_fallback_takes_ranks_at_face_value_while_it_fires() -> None:
     """Hard ranks as long as the named check fires, expected weights as soon as it is silent."""
-    selection = ResidualBootstrap(diagnostics_every=1, fallback=("pool_size",))
-    rng, memory, case = np.random.default_rng(0), selection.model.start(), CASES["clean"]
+    method = RBPEM(diagnostics_every=1, fallback=("pool_size",))
+    rng, case = np.random.default_rng(0), CASES["clean"]
+    memory = method.start(support.setup())
     hard = []
     for t in range(12):
-        gen = _generation(case, t, rng)
-        weights, memory = selection.weigh(gen, memory)
+        population = _population(case, t, rng)
+        weights, memory = _weigh(method, memory, population, t)
         fired = "pool_size" in memory.diagnostics.firing()
         hard.append(fired)
-        assert np.array_equal(weights, rank_weights(gen.samples.median(), W)) == fired
+        assert np.array_equal(weights, rank_weights(population.samples.median(), W)) == fired
     assert hard == [True] * 3 + [False] * 9  # eight residuals per generation, thirty needed
 
 
 def test_other_alarms_do_not_fall_back() -> None:
     """Only checks that were named count."""
-    selection = ResidualBootstrap(diagnostics_every=1, fallback=("clipping",))
-    memory, weights = _run(CASES["values do not matter"], selection)
+    method = RBPEM(diagnostics_every=1, fallback=("clipping",))
+    memory, weights = _run(CASES["values do not matter"], method)
     assert memory.diagnostics.firing()
     assert memory.bootstrapped == 60
     assert len(set(weights.tolist())) > 7  # hard ranks would leave half of them at zero
 
 
 def test_sentence_when_nothing_was_bootstrapped() -> None:
-    """Without a second look there is no pool, and that is said first."""
-    selection = ResidualBootstrap(diagnostics_every=1)
-    rng, memory = np.random.default_rng(0), selection.model.start()
-    values = rng.normal(size=(K, 1))
-    points = rng.normal(size=(K, 2))
-    gen = Generation(0, points, Samples(values), Controls(K), W, 0.0, rng, lambda X: X, lambda X: X)
-    weights, memory = selection.weigh(gen, memory)
-    np.testing.assert_array_equal(weights, rank_weights(values[:, 0], W))
-    assert selection.report(memory)[1] == [NO_POOL]
+    """Without a re-evaluation there is no pool, and that is said first."""
+    method = RBPEM(diagnostics_every=1)
+    values = np.random.default_rng(0).normal(size=K)
+    memory = method.start(support.setup())
+    weights, memory = _weigh(method, memory, support.population(values), 0)
+    np.testing.assert_array_equal(weights, rank_weights(values, W))
+    assert method.explain(memory).warnings == [NO_POOL]

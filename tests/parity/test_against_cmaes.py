@@ -16,7 +16,7 @@ from noisewise.core.covariance import Covariance, Diagonal, DiagonalState, Full
 from noisewise.core.profiles import Log
 from noisewise.core.rates import Rates
 from noisewise.core.strategy import State, Strategy
-from noisewise.selection.hard import rank_weights
+from noisewise.noise.weights import rank_weights
 
 cmaes = pytest.importorskip("cmaes")
 
@@ -87,6 +87,9 @@ class TheirRates(Covariance):
 
     def start(self, n: int) -> DiagonalState:
         return self.model.start(n)
+
+    def of(self, C: FloatArray) -> DiagonalState:
+        return self.model.of(C)
 
     def stretch(self, state: Any, Z: FloatArray) -> FloatArray:
         return self.model.stretch(state, Z)

@@ -103,7 +103,7 @@ class AskAndTell(RuleBasedStateMachine):
     @rule(which=st.integers(0, 30))
     def tell_twice(self, which: int) -> None:
         before = support.data_of(self.opt)
-        with pytest.raises(ValueError, match=r"told already|after the end"):
+        with pytest.raises(ValueError, match=r"already told"):
             self.opt.tell(sorted(self.told)[which % len(self.told)], 1.0)
         assert support.data_of(self.opt) == before
 

@@ -64,7 +64,7 @@ def test_put_and_extend_leave_no_trace_of_the_order(
     data: st.DataObject, k: int, rounds: int
 ) -> None:
     places = [(i, j) for i in range(k) for j in range(rounds)]
-    one, two = Samples.empty(k), Samples.empty(k)
+    one, two = (Samples(np.empty((k, 0))) for _ in range(2))
     one.extend(rounds)
     for slots in range(1, rounds + 1):
         two.extend(slots)

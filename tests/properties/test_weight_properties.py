@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from noisewise._types import FloatArray
 from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
-from noisewise.selection.hard import rank_weights
+from noisewise.noise.weights import rank_weights
 
 PROFILES = (Log(), Log(active=True), Uniform(), PowerLift(), PowerLift(start=3.0, end=0.5))
 _VALUES = hnp.arrays(

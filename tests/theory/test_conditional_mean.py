@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from theory_tools import make_generation
 
 import noisewise as nw
+import support
 from noisewise._types import FloatArray
 from noisewise.core.covariance import Diagonal, Full
 from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
 from noisewise.core.strategy import State, Strategy
 from noisewise.methods import PEM
 from noisewise.noise.samples import ranks
-from noisewise.selection.pem import ExactPEM
 
 PROFILES = (Log(), Uniform(), PowerLift())
 K, N, DRAWS = 9, 4, 500
@@ -37,11 +36,13 @@ def _draws(X: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
     return np.asarray(f + (0.5 + f) * rng.exponential(size=(n, len(X))))
 
 
-def _expected(Y: FloatArray, X: FloatArray, w: FloatArray) -> FloatArray:
+def _expected(Y: FloatArray, X: FloatArray, profile: Profile) -> FloatArray:
     """Weights of exact PEM for noise that takes exactly the rows of Y."""
-    gen = make_generation(Y[0], w, np.random.default_rng(0), X)
-    weights, _ = ExactPEM(lambda X, n, rng: Y, n_draws=len(Y)).weigh(gen, None)
-    return weights
+    method = PEM(draws=lambda X, n, rng: Y, n_draws=len(Y), profile=profile)
+    memory = method.start(support.setup(N))
+    weights, _ = method.weigh(memory, support.population(Y[0], X), np.random.default_rng(0))
+    assert weights.mean is None
+    return weights.covariance
 
 
 def _start(covariance: Any = None, sigma: float = 0.8) -> tuple[Strategy, State]:
@@ -57,7 +58,7 @@ def test_mean_of_updates_is_update_of_pem(
     w, Y = profile.weights(K), _draws(X, DRAWS, rng)
     strategy, state = _start()
     hard = [strategy.update(state, X, w[ranks(y)])[0] for y in Y]
-    soft = strategy.update(state, X, _expected(Y, X, w))[0]
+    soft = strategy.update(state, X, _expected(Y, X, profile))[0]
     np.testing.assert_allclose(np.mean([h.mean for h in hard], axis=0), soft.mean, atol=1e-13)
     assert np.std([h.mean for h in hard], axis=0).min() > 0.01  # the noise did matter
 
@@ -69,7 +70,7 @@ def test_lemma_holds_for_every_statistic_that_is_linear_in_the_weights(
     w, Y = Log().weights(K), _draws(X, DRAWS, rng)
     strategy, state = _start(Full(), sigma=3.0)
     hard = [strategy.update(state, X, w[ranks(y)]) for y in Y]
-    soft, info = strategy.update(state, X, _expected(Y, X, w))
+    soft, info = strategy.update(state, X, _expected(Y, X, Log()))
     assert info.moving
     assert all(i.moving for _, i in hard)
     for path in ("p_sigma", "p_c"):
@@ -89,7 +90,7 @@ def test_pem_is_the_l2_projection(X: FloatArray, rng: np.random.Generator) -> No
     """Lemma 2: no other step is closer to the random one in mean square, by exactly |a - PEM|^2."""
     w, Y = Log().weights(K), _draws(X, DRAWS, rng)
     steps = np.array([w[ranks(y)] @ X for y in Y])
-    pem = _expected(Y, X, w) @ X
+    pem = _expected(Y, X, Log()) @ X
 
     def loss(a: FloatArray) -> float:
         return float(((steps - a) ** 2).sum(axis=1).mean())
@@ -106,7 +107,7 @@ def test_jensen_gap_is_half_the_variance_on_the_quadratic(
     w, Y = Log().weights(K), _draws(X, DRAWS, rng)
     strategy, state = _start()
     after = np.array([strategy.update(state, X, w[ranks(y)])[0].mean for y in Y])
-    pem = strategy.update(state, X, _expected(Y, X, w))[0].mean
+    pem = strategy.update(state, X, _expected(Y, X, Log()))[0].mean
 
     gap = 0.5 * (after * after).sum(axis=1).mean() - 0.5 * pem @ pem
     variance = ((after - after.mean(axis=0)) ** 2).sum(axis=1).mean()

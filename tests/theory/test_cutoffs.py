@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from theory_tools import make_generation
 
+import support
 from noisewise._types import FloatArray, IntArray
 from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
-from noisewise.evaluation.targeted import Targeted
-from noisewise.noise.misranking import expected_weights, weight_variance
-from noisewise.noise.model import NoiseModel
+from noisewise.methods import RBPEM, NoiseModel
+from noisewise.noise.weights import expected_weights, weight_variance
 
 PROFILES: tuple[Profile, ...] = (Log(), Log(active=True), Uniform(), PowerLift())
 _TABLES = st.tuples(st.integers(1, 12), st.integers(2, 14)).flatmap(
@@ -61,18 +60,20 @@ def test_instability_of_truncation_is_that_of_one_coin(table: FloatArray) -> Non
     np.testing.assert_allclose(U, p * (1.0 - p) / mu**2, atol=1e-13)
 
 
-def test_second_looks_go_to_the_boundary_or_to_the_top() -> None:
+def test_reevaluations_go_to_the_boundary_or_to_the_top() -> None:
     """Largest U: at the elite boundary for uniform weights, at the top for log weights."""
     k = 12
-    model, rng = NoiseModel(scale="constant"), np.random.default_rng(0)
-    memory = model.start()
-    memory.pool.insert(rng.normal(size=512), np.ones(512), 0)
-    memory.scale = (1.0, 0.0)
-    plan = Targeted(model, "instability", n_bootstrap=4000)
+    noise, rng = NoiseModel(scale="constant"), np.random.default_rng(0)
     chosen = {}
     for profile in (Uniform(), Log()):
-        gen = make_generation(np.arange(k, dtype=float), profile.weights(k), rng)
-        chosen[type(profile)] = set(plan._choose(gen, memory, 4).tolist())
+        method = RBPEM(
+            noise=noise, target="instability", k_max=4, n_bootstrap=4000, profile=profile
+        )
+        memory = method.start(support.setup())
+        memory.pool.insert(rng.normal(size=512), np.ones(512), 0)
+        memory.scale = (1.0, 0.0)
+        population = support.population(np.arange(k))
+        chosen[type(profile)] = set(method.request(memory, population, rng).tolist())
     assert chosen[Uniform] == {4, 5, 6, 7}  # mu = 6: two on either side
     assert chosen[Log] == {0, 1, 2, 3}
 

@@ -5,37 +5,36 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from theory_tools import Normal, make_generation, pem_weights
+from theory_tools import Normal, pem_weights
 
 import noisewise as nw
+import support
 from noisewise._types import FloatArray
 from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
-from noisewise.generation import Setup
-from noisewise.methods import RBPEM
-from noisewise.noise.misranking import expected_weights
-from noisewise.noise.model import NoiseMemory, NoiseModel
+from noisewise.methods import RBPEM, NoiseModel
+from noisewise.methods.rbpem import RBPEMMemory
 from noisewise.noise.pool import residuals
 from noisewise.noise.samples import Samples
-from noisewise.selection.rbpem import ResidualBootstrap
+from noisewise.noise.weights import expected_weights
 
 F = np.array([0.0, 0.2, 0.5, 0.6, 1.1, 1.3, 2.0, 2.1])
 NOISE = 0.7
 
 
-def _memory(pool: int, rng: np.random.Generator) -> tuple[NoiseModel, NoiseMemory]:
-    """A noise model that knows the scale and has seen ``pool`` residuals."""
-    model = NoiseModel(scale="constant", pool_size=pool)
-    memory = model.start()
+def _ready(pool: int, b: int, rng: np.random.Generator) -> tuple[RBPEM, RBPEMMemory]:
+    """RB-PEM with ``b`` rankings that knows the scale and has seen ``pool`` residuals."""
+    method = RBPEM(noise=NoiseModel(scale="constant", pool_size=pool), n_bootstrap=b)
+    memory = method.start(support.setup())
     memory.pool.insert(rng.normal(size=pool), np.ones(pool), 0)
     memory.scale = (NOISE, 0.0)
-    return model, memory
+    return method, memory
 
 
 def _error(profile: Profile, pool: int, b: int, seed: int) -> float:
     """Largest error of a bootstrapped weight about true centres."""
     rng, w = np.random.default_rng(seed), profile.weights(len(F))
-    model, memory = _memory(pool, rng)
-    order = model.rankings(make_generation(F, w, rng), memory, b)
+    method, memory = _ready(pool, b, rng)
+    order = method.rankings(memory, support.population(F), rng)
     exact = pem_weights(F, np.full(len(F), NOISE), w, Normal())
     return float(np.abs(expected_weights(order, w) - exact).max())
 
@@ -60,11 +59,11 @@ def test_observed_centres_smooth_twice() -> None:
     """About observed values the bootstrap adds the noise a second time: on average its weights
     are those of PEM with noise sqrt(2) times as large, not those of PEM."""
     rng, w = np.random.default_rng(0), Log().weights(len(F))
-    model, memory = _memory(4000, rng)
+    method, memory = _ready(4000, 32, rng)
     rows = []
     for _ in range(3000):
-        gen = make_generation(F + NOISE * rng.normal(size=len(F)), w, rng)
-        rows.append(expected_weights(model.rankings(gen, memory, 32), w))
+        population = support.population(F + NOISE * rng.normal(size=len(F)))
+        rows.append(expected_weights(method.rankings(memory, population, rng), w))
     found = np.mean(rows, axis=0)
     once, twice = (pem_weights(F, np.full(len(F), s), w, Normal()) for s in (NOISE, NOISE * 2**0.5))
     assert np.abs(found - twice).max() < 0.01
@@ -75,11 +74,10 @@ def test_vectorised_bootstrap_is_the_naive_double_loop() -> None:
     """One gather, one sort and one count do what b rankings of k candidates do one by one."""
     k, b = 7, 40
     w = Log().weights(k)
-    model, memory = _memory(33, np.random.default_rng(1))
+    method, memory = _ready(33, b, np.random.default_rng(1))
     values = np.array([3.0, 1.0, 1.0, 2.0, 0.5, 4.0, np.inf])  # with a tie and a failure
-    fast = expected_weights(
-        model.rankings(make_generation(values, w, np.random.default_rng(5)), memory, b), w
-    )
+    order = method.rankings(memory, support.population(values), np.random.default_rng(5))
+    fast = expected_weights(order, w)
     rng, slow = np.random.default_rng(5), np.zeros(k)
     drawn = np.floor(rng.random((b, k)) * 33).astype(int)
     for row in drawn:
@@ -118,19 +116,19 @@ def test_pairs_forget_skewness() -> None:
 
 def _found_scale(target: str, profile: Profile, k_max: int) -> tuple[float, float]:
     """Noise scale and misranking found where there is nothing but noise of scale one."""
-    noise = np.random.default_rng(0)
+    noise, model = np.random.default_rng(0), NoiseModel(scale="constant")
     opt = nw.Optimizer(
         np.zeros(10),
         budget=6000,
         sigma0=1.0,
-        method=RBPEM(scale="constant", target=target, profile=profile, k_max=k_max, population=15),
+        method=RBPEM(noise=model, target=target, profile=profile, k_max=k_max, population=15),
         rng=0,
     )
     scales: list[float] = []
     while not opt.done:
         trials = opt.ask()
         opt.tell([t.id for t in trials], noise.normal(size=len(trials)))
-        scales.append(opt.data[1].selection.scale[0] * np.sqrt(np.pi / 2.0))
+        scales.append(opt._run.memory.scale[0] * np.sqrt(np.pi / 2.0))
     return float(np.median(scales[20:])), float(np.nanmean(opt.result().history["misranking"]))
 
 
@@ -142,7 +140,7 @@ def _found_scale(target: str, profile: Profile, k_max: int) -> tuple[float, floa
         ("instability", Log(), 1, (1.15, 1.5), (0.36, 0.48)),
     ],
 )
-def test_second_looks_chosen_by_rank_see_the_noise_with_a_bias(
+def test_reevaluations_chosen_by_rank_see_the_noise_with_a_bias(
     target: str,
     profile: Profile,
     k_max: int,
@@ -166,7 +164,7 @@ def test_scales_that_look_back_lag_behind_a_converging_run() -> None:
         def fun(X: FloatArray) -> FloatArray:
             return np.asarray((X * X).sum(axis=1) * (1.0 + 0.1 * noise.normal(size=len(X))))
 
-        method = RBPEM(scale=scale)
+        method = RBPEM(noise=NoiseModel(scale=scale))
         r = nw.minimize(
             fun, np.full(10, 3.0), sigma0=1.0, budget=2000, method=method, rng=0, vectorized=True
         )
@@ -177,14 +175,15 @@ def test_scales_that_look_back_lag_behind_a_converging_run() -> None:
 
 def test_failed_candidates_weigh_nothing() -> None:
     """Even where fewer succeeded than the profile rewards, and one was looked at again."""
-    rng, w = np.random.default_rng(0), Log().weights(8)
+    rng = np.random.default_rng(0)
     values = np.full((8, 2), np.nan)
     values[:, 0] = [1.0, np.inf, np.inf, 2.0, np.inf, np.inf, np.inf, np.inf]
     values[0, 1] = 1.5
-    selection = ResidualBootstrap()
-    memory = selection.start(Setup(2, 100))
-    weights, memory = selection.weigh(make_generation(values, w, rng), memory)
-    weights, memory = selection.weigh(make_generation(values, w, rng), memory)
+    method = RBPEM()
+    memory = method.start(support.setup())
+    for _ in range(2):
+        found, memory = method.weigh(memory, support.population(values), rng)
+    weights = found.covariance
     assert memory.bootstrapped == 2
     np.testing.assert_array_equal(weights > 0.0, values[:, 0] < np.inf)
     assert weights.sum() == pytest.approx(1.0)

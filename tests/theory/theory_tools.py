@@ -15,8 +15,6 @@ import numpy as np
 from scipy import stats
 
 from noisewise._types import FloatArray
-from noisewise.generation import Controls, Generation
-from noisewise.noise.samples import Samples
 
 
 @dataclass(frozen=True)
@@ -61,22 +59,3 @@ def pem_weights(
                 better = better * (1.0 - p) + shifted * p
         out[i] = (w @ better).mean()
     return out
-
-
-def make_generation(
-    values: FloatArray, w: FloatArray, rng: np.random.Generator, X: FloatArray | None = None
-) -> Generation:
-    """A generation with these values (k,) or (k, repeats), in standard coordinates."""
-    values = np.atleast_2d(np.asarray(values, dtype=float).T).T
-    X = np.zeros((len(values), 2)) if X is None else X
-    return Generation(
-        index=0,
-        X=X,
-        samples=Samples(values.copy()),
-        controls=Controls(len(values)),
-        profile=w,
-        progress=0.0,
-        rng=rng,
-        standardise=lambda points: points,
-        outer=lambda points: points,
-    )

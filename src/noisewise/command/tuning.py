@@ -19,8 +19,7 @@ from noisewise._types import FloatArray
 from noisewise.command.job import Job
 from noisewise.command.program import Evaluation, EvaluationFailed, Program
 from noisewise.errors import CheckpointError
-from noisewise.generation import Setup
-from noisewise.methods.base import default_population
+from noisewise.methods.method import default_population
 from noisewise.minimize import minimize
 from noisewise.optimizer import Optimizer
 from noisewise.probe import ProbeReport
@@ -97,7 +96,7 @@ def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[Prob
     """How noisy the program is around the start, and how many evaluations failed."""
     _check_program(job)
     workers = integer("--workers", workers, 1)
-    count = default_population(Setup(job.space.dimension, 1)) if n is None else integer("--n", n, 2)
+    count = default_population(job.space.dimension) if n is None else integer("--n", n, 2)
     live = Live(2 * count, 0, 1.0, not options.quiet)
     failures: list[EvaluationFailed] = []
 

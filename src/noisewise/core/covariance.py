@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from noisewise._data import data
 from noisewise._types import FloatArray
@@ -52,6 +51,10 @@ class Covariance(ABC):
     @abstractmethod
     def start(self, n: int) -> Any:
         """The state of the identity."""
+
+    @abstractmethod
+    def of(self, C: FloatArray) -> Any:
+        """The state of this covariance, (n, n) or its diagonal (n,)."""
 
     @abstractmethod
     def rates(self, n: int, mu_eff: float) -> Rates:
@@ -109,6 +112,9 @@ class Full(Covariance):
     def start(self, n: int) -> FullState:
         return FullState(np.eye(n), np.eye(n), np.ones(n))
 
+    def of(self, C: FloatArray) -> FullState:
+        return self._decomposed(np.diag(C) if C.ndim == 1 else C.copy())
+
     def rates(self, n: int, mu_eff: float) -> Rates:
         return full_rates(n, mu_eff)
 
@@ -147,6 +153,8 @@ class Full(Covariance):
     def _decomposed(self, C: FloatArray, least: float = 0.0) -> FullState:
         """The state of ``C`` with no eigenvalue below ``least``; that of the identity where
         ``C`` is beyond repair."""
+        from scipy.linalg import lapack  # takes long to import
+
         C += C.T
         C *= 0.5
         D2, B, info = lapack.dsyevd(C)
@@ -188,6 +196,9 @@ class Diagonal(Covariance):
 
     def start(self, n: int) -> DiagonalState:
         return DiagonalState(np.ones(n), np.ones(n))
+
+    def of(self, C: FloatArray) -> DiagonalState:
+        return self._rooted(C.copy() if C.ndim == 1 else np.diagonal(C).copy())
 
     def rates(self, n: int, mu_eff: float) -> Rates:
         return full_rates(n, mu_eff) if self.slow else diagonal_rates(n, mu_eff)

@@ -46,7 +46,7 @@ class State:
     unfilled: float = 1.0
 
 
-class Info(NamedTuple):
+class Update(NamedTuple):
     """What one update was made of."""
 
     mu_eff: float
@@ -56,7 +56,7 @@ class Info(NamedTuple):
     moving: bool
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Strategy:
     """An evolution strategy of dimension ``n``.
 
@@ -69,10 +69,15 @@ class Strategy:
     mu_eff: float | None = None
     recombination: str = "arithmetic"
 
-    def start(self, mean: FloatArray, sigma: float) -> State:
-        """The initial distribution N(mean, sigma^2 I)."""
-        zero = np.zeros(self.n)
-        return State(mean.copy(), sigma, self.covariance.start(self.n), zero, zero)
+    def start(self, mean: FloatArray, sigma: float, C: FloatArray | None = None) -> State:
+        """The initial distribution N(mean, sigma^2 C); None: C = I."""
+        zero, cov = np.zeros(self.n), self.covariance
+        shape = cov.start(self.n) if C is None else cov.of(C)
+        return State(mean.copy(), sigma, shape, zero, zero)
+
+    def standardise(self, state: State, X: FloatArray) -> FloatArray:
+        """Rows of inner coordinates in units of the search distribution."""
+        return self.covariance.whiten(state.covariance, (X - state.mean) / state.sigma)
 
     def sample(self, state: State, k: int, rng: np.random.Generator) -> FloatArray:
         """``k`` candidates from N(m, sigma^2 C), as rows; they may lie outside the box."""
@@ -89,7 +94,7 @@ class Strategy:
         c_mean: float = 1.0,
         mean_weights: FloatArray | None = None,
         sampled: FloatArray | None = None,
-    ) -> tuple[State, Info]:
+    ) -> tuple[State, Update]:
         """The distribution after candidates ``X`` (rows, ask order) earned ``weights``.
 
         ``mean_weights`` move the mean if they differ from the positive part of ``weights``; they
@@ -147,7 +152,7 @@ class Strategy:
             keep += rates.c_1 * c_c * (2.0 - c_c)
         covariance = cov.update(state.covariance, keep, rates, p_c, w, Y, R)
         new = State(mean, sigma, covariance, p_sigma, p_c, unfilled)
-        return new, Info(mu_eff, rates, y_w, moving)
+        return new, Update(mu_eff, rates, y_w, moving)
 
     def _alpha(self, negative: FloatArray, mu_eff: float, rates: Rates) -> float:
         """Total mass of the negative weights (tutorial eq. 50-53)."""

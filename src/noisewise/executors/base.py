@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noisewise._check import integer, positive_real, real_array, shown
 from noisewise.errors import BadValueError
-from noisewise.run import Trial
+from noisewise.trial import Trial
 
 #: Seconds to wait at a time: more is too long for some systems.
 LONGEST_WAIT = 86400.0
@@ -42,8 +42,7 @@ class EvaluationTimeout(TimeoutError):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of a trial: a value as the objective returned it, or the exception it raised.
 
     >>> import noisewise as nw
@@ -115,12 +114,6 @@ class Evaluator(ABC):
 
         Only then is a free worker given its next trial: what came back before is safe by now.
         """
-
-    def first(self) -> Outcome:
-        """The first outcome of ``finished``, after waiting for it if need be."""
-        while not self.finished:
-            self.receive(block=True)
-        return self.finished[0]
 
     def close(self) -> None:  # noqa: B027 - nothing to let go of is a fine default
         """Let go of everything, running evaluations included."""

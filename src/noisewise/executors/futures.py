@@ -21,7 +21,7 @@ from noisewise.executors.base import (
     WorkerDied,
     enqueue,
 )
-from noisewise.run import Trial
+from noisewise.trial import Trial
 
 #: Timeouts that workers which hang get to come back before the run is given up.
 _GRACE = 10.0

@@ -35,7 +35,7 @@ from noisewise.executors.base import (
     WorkerDied,
     enqueue,
 )
-from noisewise.run import Trial
+from noisewise.trial import Trial
 
 _WRONG = "the objective must return one real number"
 

@@ -13,9 +13,7 @@ import numpy as np
 
 from noisewise._types import FloatArray
 from noisewise.methods import Method
-from noisewise.optimizer import Optimizer
-from noisewise.recommend import Recommendation
-from noisewise.result import ALL_FAILED
+from noisewise.optimizer import Optimizer, Recommendation
 
 #: First budget of a run without a budget: this many evaluations, and this many per coordinate.
 _FIRST, _FIRST_PER_COORDINATE = 100, 20
@@ -82,7 +80,7 @@ class Replay:
     @property
     def gave_up(self) -> bool:
         """Whether nothing but failures made the run end."""
-        return bool(self._opt.data[1].status == ALL_FAILED)
+        return self._opt.gave_up
 
     def answer(self, id: int, value: float, row: FloatArray | None = None) -> None:
         """The value of an open evaluation; nan: it failed. ``row`` is where it was evaluated:
@@ -90,18 +88,9 @@ class Replay:
         offer = self.open.pop(id)
         local = id - self._offset
         if row is not None and offer.kind == "candidate":
-            sampled, X, i = self._place(local)
-            sampled[i] = row
-            X[i] = self._opt.data[1].box.repaired(row[None])[0]
+            self._opt.move(local, row)
         self._opt.tell(local, value)
         self._ask()
-
-    def _place(self, local: int) -> tuple[FloatArray, FloatArray, int]:
-        """The candidates among which a trial's is, before and after repair, and its index."""
-        run = self._opt.data[1]
-        if local in run.pending:
-            return run.sampled, run.X, run.pending[local][0]
-        return run.ahead.sampled, run.ahead.X, run.ahead.pending[local]
 
     def extend(self, budgets: tuple[int, ...]) -> None:
         """Go on with further stages."""
@@ -127,9 +116,6 @@ class Replay:
             rng = np.random.SeedSequence([s.seed, self._stage])
             self._opt = self._optimizer(self._earlier.x, _LATER_SIGMA * s.sigma0, rng)
         for trial in self._opt.ask():
-            row = None
-            if trial.kind != "confirmation":
-                sampled, _, i = self._place(trial.id)
-                row = sampled[i].copy()
+            row = None if trial.kind == "confirmation" else self._opt.candidate(trial.id)
             id = self._offset + trial.id
             self.open[id] = Offer(id, trial.x, trial.kind, row)

@@ -26,7 +26,7 @@ from noisewise.integrations._distributions import searchable
 from noisewise.integrations._extra import extra
 from noisewise.integrations._settings import Wanted, check_start, encoded
 from noisewise.methods import Method
-from noisewise.recommend import estimate
+from noisewise.methods.evolution import mean_and_error as estimate
 
 optuna = extra("optuna")
 _BaseSampler: Any = optuna.samplers.BaseSampler

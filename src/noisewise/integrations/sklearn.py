@@ -24,8 +24,8 @@ from noisewise.integrations._extra import extra
 from noisewise.integrations._named import Named
 from noisewise.integrations._spaces import named
 from noisewise.methods import Method
+from noisewise.methods.evolution import mean_and_error as estimate
 from noisewise.optimizer import Optimizer
-from noisewise.recommend import estimate
 
 if extra("sklearn"):  # which says so where it is missing
     from sklearn.base import clone, is_classifier

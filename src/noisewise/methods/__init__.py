@@ -1,4 +1,4 @@
-"""The named methods: each a small composition of parts, with its defaults.
+"""The named methods: one file per algorithm.
 
 >>> import noisewise as nw
 >>> nw.methods.get("cma-es").covariance
@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 from noisewise.methods.auto import Auto
-from noisewise.methods.base import Method
 from noisewise.methods.cmaes import CMAES
 from noisewise.methods.lracmaes import LRACMAES
+from noisewise.methods.method import Method
 from noisewise.methods.pem import PEM
 from noisewise.methods.probe_switch import ProbeSwitch
 from noisewise.methods.psacmaes import PSACMAES
 from noisewise.methods.racing import Racing
 from noisewise.methods.racmaes import RACMAES
-from noisewise.methods.rbpem import RBPEM
+from noisewise.methods.rbpem import RBPEM, NoiseModel
 from noisewise.methods.resample import Resample
 from noisewise.methods.uhcmaes import UHCMAES
 
@@ -47,6 +47,7 @@ __all__ = [
     "UHCMAES",
     "Auto",
     "Method",
+    "NoiseModel",
     "ProbeSwitch",
     "Racing",
     "Resample",

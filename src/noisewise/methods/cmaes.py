@@ -1,22 +1,21 @@
-"""CMA-ES, full and separable."""
+"""CMA-ES, full and separable (Hansen's tutorial, arXiv 1604.00772; Ros and Hansen 2008)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from noisewise._data import data
-from noisewise.adaptation.fixed import Fixed
-from noisewise.evaluation.plans import Repeat
-from noisewise.generation import Parts, Setup
-from noisewise.methods.base import Method
-from noisewise.recommend import Mean
-from noisewise.selection.hard import HardRank
+from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.noise.weights import rank_weights
+from noisewise.population import Population
 
 
 @data
 @dataclass(frozen=True, kw_only=True)
-class CMAES(Method):
+class CMAES(CMAOptions):
     """CMA-ES as it is: one evaluation per candidate, ranks taken at face value.
 
     ``covariance="diagonal"`` makes it separable CMA-ES, ``profile=Log(active=True)`` lets the
@@ -31,5 +30,8 @@ class CMAES(Method):
 
     name: ClassVar[str] = "cma-es"
 
-    def parts(self, setup: Setup) -> Parts:
-        return Parts(self.profile, Repeat(), HardRank(), Fixed(), Mean())
+    def weigh(
+        self, memory: EvolutionMemory, population: Population, rng: np.random.Generator
+    ) -> tuple[Weights, EvolutionMemory]:
+        profile = self.profile_weights(population)
+        return Weights(rank_weights(population.samples.mean(), profile)), memory

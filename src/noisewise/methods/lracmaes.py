@@ -1,26 +1,39 @@
-"""LRA-CMA-ES: learning-rate adaptation."""
+"""LRA-CMA-ES: learning-rate adaptation (Nomura, Akimoto and Ono, GECCO 2023, ACM TELO 2025).
+
+The mathematics is in `noisewise.core.learning_rate`.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from noisewise._check import fraction, positive_real
 from noisewise._data import data
-from noisewise.adaptation.lra import LearningRate
 from noisewise.core.covariance import Full
+from noisewise.core.learning_rate import LearningRate, Signals
 from noisewise.core.profiles import Log, Profile
-from noisewise.core.strategy import Strategy
-from noisewise.evaluation.plans import Repeat
-from noisewise.generation import Parts, Setup
-from noisewise.methods.base import Method
-from noisewise.recommend import Mean
-from noisewise.selection.hard import HardRank
+from noisewise.core.strategy import State, Strategy, Update
+from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.methods.method import Distribution, Setup
+from noisewise.noise.weights import rank_weights
+from noisewise.population import Population
+
+
+@data
+@dataclass(slots=True, kw_only=True)
+class LRAMemory(EvolutionMemory):
+    """What is known about the movements of mean and covariance, and their learning rates."""
+
+    signals: Signals
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningRateMethod(Method):
+class LearningRateMethod(CMAOptions):
     """Options of the methods that adapt learning rates.
 
     alpha
@@ -43,17 +56,36 @@ class LearningRateMethod(Method):
         positive_real("beta_sigma", self.beta_sigma, most=1.0)
         fraction("gamma", self.gamma)
 
-    def strategy(self, setup: Setup) -> Strategy:
-        strategy = super().strategy(setup)
+    def strategy(self, memory: EvolutionMemory) -> Strategy:
+        strategy = super().strategy(memory)
         if self.covariance == "full":
             # The update is blended with the distribution before it, and decomposed only then.
             strategy = replace(strategy, covariance=Full(laziness=math.inf))
         return strategy
 
-    def learning(self, setup: Setup) -> LearningRate:
+    def learning(self, strategy: Strategy) -> LearningRate:
         """The adaptation of the learning rates."""
-        covariance = self.strategy(setup).covariance
-        return LearningRate(covariance, self.alpha, self.beta_mean, self.beta_sigma, self.gamma)
+        return LearningRate(
+            strategy.covariance, self.alpha, self.beta_mean, self.beta_sigma, self.gamma
+        )
+
+    def weigh(
+        self, memory: Any, population: Population, rng: np.random.Generator
+    ) -> tuple[Weights, Any]:
+        profile = self.profile_weights(population)
+        return Weights(rank_weights(population.samples.mean(), profile)), memory
+
+    @abstractmethod
+    def adapt(
+        self,
+        memory: Any,
+        population: Population,
+        before: State,
+        after: State,
+        update: Update,
+        rng: np.random.Generator,
+    ) -> Any:
+        """The memory after what the learning rates leave of the update."""
 
 
 @data
@@ -73,5 +105,20 @@ class LRACMAES(LearningRateMethod):
 
     profile: Profile = field(default_factory=lambda: Log(active=True))
 
-    def parts(self, setup: Setup) -> Parts:
-        return Parts(self.profile, Repeat(), HardRank(), self.learning(setup), Mean())
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
+        base = EvolutionMemory(**self.begin(setup, distribution))
+        signals = self.learning(self.strategy(base)).start(setup.dimension)
+        return LRAMemory(**self.begin(setup, distribution), signals=signals)
+
+    def adapt(
+        self,
+        memory: LRAMemory,
+        population: Population,
+        before: State,
+        after: State,
+        update: Update,
+        rng: np.random.Generator,
+    ) -> LRAMemory:
+        learning = self.learning(self.strategy(memory))
+        signals, state = learning.adapt(memory.signals, before, after)
+        return replace(memory, state=state, signals=signals)

@@ -6,17 +6,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from noisewise._check import integer
-from noisewise.adaptation.fixed import Fixed
-from noisewise.evaluation.plans import Repeat
-from noisewise.generation import Parts, Setup
-from noisewise.methods.base import Method
-from noisewise.recommend import Mean
-from noisewise.selection.pem import ExactPEM
+from noisewise._data import data
+from noisewise.core.box import Box
+from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.methods.method import Distribution, Setup
+from noisewise.noise.weights import expected_weights, normalised
+from noisewise.population import Population
+
+
+@data
+@dataclass(slots=True, kw_only=True)
+class PEMMemory(EvolutionMemory):
+    """The box, because ``draws`` takes points as the user knows them."""
+
+    box: Box
 
 
 @dataclass(frozen=True, kw_only=True)
-class PEM(Method):
+class PEM(CMAOptions):
     """Conditional expected rank weights, by Monte Carlo. **For studies, never for real use.**
 
     ``draws(X, n, rng)`` returns an (n, len(X)) array of fresh independent noisy evaluations of
@@ -47,7 +57,17 @@ class PEM(Method):
                 f"evaluations, got {self.draws!r}"
             )
 
-    def parts(self, setup: Setup) -> Parts:
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
+        return PEMMemory(**self.begin(setup, distribution), box=setup.box)
+
+    def weigh(
+        self, memory: PEMMemory, population: Population, rng: np.random.Generator
+    ) -> tuple[Weights, PEMMemory]:
         assert self.draws is not None
-        selection = ExactPEM(self.draws, self.n_draws)
-        return Parts(self.profile, Repeat(), selection, Fixed(), Mean())
+        k, profile = len(population), self.profile_weights(population)
+        Y = np.asarray(self.draws(memory.box.outer(population.X), self.n_draws, rng), dtype=float)
+        if Y.shape != (self.n_draws, k):
+            raise ValueError(f"draws must return shape {(self.n_draws, k)}, got {Y.shape}")
+        weights = expected_weights(Y.argsort(axis=1, kind="stable"), profile)
+        # Negative weights cancel positive ones in the average.
+        return Weights(normalised(weights) if profile[-1] < 0.0 else weights), memory

@@ -1,28 +1,90 @@
-"""RA-CMA-ES: re-evaluation adaptation."""
+"""RA-CMA-ES: re-evaluation adaptation, as many evaluations per candidate as it takes for two
+independent halves of them to suggest the same update (Uchida, Nishihara and Shirakawa, GECCO 2024).
+
+| symbol | meaning |
+|---|---|
+| K | evaluations per candidate, before randomised rounding; at least K_min |
+| Delta_1, Delta_2 | movements of the mean (or covariance) that either half alone leads to |
+| E_1, E_2, V_1, V_2, V_12 | moving averages of both, their squared lengths, their product |
+| rho | correlation of Delta_1 and Delta_2 |
+| rho* | the correlation wanted at K, base^(min(K - 1, 1) (1 + ln(K / K_min))) |
+| gamma | speed of K |
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
 
 from noisewise._check import positive_real
 from noisewise._data import data
-from noisewise.adaptation.reevaluation import Reevaluation
-from noisewise.evaluation.plans import Repeat
-from noisewise.generation import Parts, Setup
+from noisewise._types import FloatArray
+from noisewise.core.learning_rate import Signals
+from noisewise.core.movement import mean_movement, shape_movement
+from noisewise.core.strategy import State, Update
+from noisewise.methods.evolution import EvolutionMemory
 from noisewise.methods.lracmaes import LearningRateMethod
-from noisewise.recommend import Mean
-from noisewise.selection.hard import HardRank
+from noisewise.methods.method import Distribution, Setup
+from noisewise.noise.halves import halves
+from noisewise.noise.weights import rank_weights
+from noisewise.population import Population
 
-#: Evaluations per candidate are never fewer than this, on average.
+#: K_min: evaluations per candidate are never fewer than this, on average.
 _FEWEST = 1.2
+
+
+@data
+@dataclass(slots=True)
+class Agreement:
+    """How the movements of the two halves go together."""
+
+    E_1: FloatArray
+    E_2: FloatArray
+    V_1: float = 0.0
+    V_2: float = 0.0
+    V_12: float = 0.0
+
+    def after(self, one: FloatArray, two: FloatArray, beta: float) -> Agreement:
+        """With one more pair of movements."""
+        return Agreement(
+            self.E_1 + beta * (one - self.E_1),
+            self.E_2 + beta * (two - self.E_2),
+            self.V_1 + beta * (float(np.vdot(one, one)) - self.V_1),
+            self.V_2 + beta * (float(np.vdot(two, two)) - self.V_2),
+            self.V_12 + beta * (float(np.vdot(one, two)) - self.V_12),
+        )
+
+    @property
+    def correlation(self) -> float:
+        """rho; one where nothing has varied yet."""
+        spread_1 = self.V_1 - float(np.vdot(self.E_1, self.E_1))
+        spread_2 = self.V_2 - float(np.vdot(self.E_2, self.E_2))
+        if not (spread_1 > 0.0 and spread_2 > 0.0):
+            return 1.0
+        shared = self.V_12 - float(np.vdot(self.E_1, self.E_2))
+        return shared / math.sqrt(spread_1 * spread_2)
+
+
+@data
+@dataclass(slots=True, kw_only=True)
+class RAMemory(EvolutionMemory):
+    """K, how far the two halves agree, and the learning rates."""
+
+    evaluations: float
+    mean: Agreement
+    shape: Agreement
+    signals: Signals
 
 
 @data
 @dataclass(frozen=True, kw_only=True)
 class RACMAES(LearningRateMethod):
     """Splits the evaluations of every candidate into two halves, and evaluates so often that
-    the updates of either half alone agree; adapts the learning rates on top of that.
+    the updates of either half alone agree; adapts the learning rates on top of that, the more
+    carefully the more evaluations there are.
 
     correlation
         Of the updates of the two halves: what to reach with two evaluations, in (0, 1]; less is
@@ -44,8 +106,66 @@ class RACMAES(LearningRateMethod):
         super().__post_init__()
         positive_real("correlation", self.correlation, most=1.0)
 
-    def parts(self, setup: Setup) -> Parts:
-        adaptation = Reevaluation(
-            self.strategy(setup), self.learning(setup), self.correlation, _FEWEST
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
+        base = self.begin(setup, distribution)
+        learning = self.learning(self.strategy(EvolutionMemory(**base)))
+        signals = learning.start(setup.dimension)
+        m, s = signals.mean.E, signals.shape.E
+        return RAMemory(
+            **base,
+            evaluations=_FEWEST,
+            mean=Agreement(m, m),
+            shape=Agreement(s, s),
+            signals=signals,
         )
-        return Parts(self.profile, Repeat(), HardRank(), adaptation, Mean())
+
+    def adapt(
+        self,
+        memory: RAMemory,
+        population: Population,
+        before: State,
+        after: State,
+        update: Update,
+        rng: np.random.Generator,
+    ) -> RAMemory:
+        """K grows by about gamma per generation at most, so no generation takes much more than
+        that part of the budget."""
+        mean, shape = self._compare(memory, population, before, after)
+        K = self.wanted(memory.evaluations, min(mean.correlation, shape.correlation))
+        damping = 1.0 + math.log(K / _FEWEST)
+        learning = self.learning(self.strategy(memory))
+        signals, state = learning.adapt(memory.signals, before, after, damping)
+        return replace(
+            memory,
+            state=state,
+            repeats=math.floor(K + rng.random()),
+            evaluations=K,
+            mean=mean,
+            shape=shape,
+            signals=signals,
+        )
+
+    def _compare(
+        self, memory: RAMemory, population: Population, before: State, after: State
+    ) -> tuple[Agreement, Agreement]:
+        """How far the updates of the two halves agree, this generation included."""
+        strategy, pair = self.strategy(memory), [after, after]
+        if population.samples.values.shape[1] > 1:
+            profile = self.profile_weights(population)
+            pair = [
+                strategy.update(before, population.X, rank_weights(v, profile), self.c_mean)[0]
+                for v in halves(population.samples)
+            ]
+        cov = strategy.covariance
+        means = [mean_movement(cov, before, state) for state in pair]
+        shapes = [shape_movement(cov, before, state) for state in pair]
+        return (
+            memory.mean.after(means[0], means[1], self.beta_mean),
+            memory.shape.after(shapes[0], shapes[1], self.beta_sigma),
+        )
+
+    def wanted(self, K: float, rho: float) -> float:
+        """K after the correlation ``rho`` was seen."""
+        exponent = min(K - 1.0, 1.0) * (1.0 + math.log(K / _FEWEST))
+        off = min(max(rho / self.correlation**exponent - 1.0, -1.0), 1.0)
+        return max(K * math.exp(-self.gamma * off), _FEWEST)

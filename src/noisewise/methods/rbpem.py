@@ -1,33 +1,57 @@
-"""RB-PEM, the paper's method."""
+"""RB-PEM, the paper's method: expected rank weights from a residual bootstrap (App. B).
+
+| symbol | meaning | shape |
+|---|---|---|
+| y_i | median of the values of candidate i | (k,) |
+| eps | residuals of re-evaluated candidates about their medians | |
+| c, s | centre and scale of the noise at each candidate | (k,) |
+| z | clip(eps / s), kept in a pool over generations; drawn from it with replacement | (b, k) |
+| y~ | synthetic values, c + s z (Eq. synthetic_y) | (b, k) |
+| w | mean of the profile over the b rankings of y~ (Eq. weight_estimator) | (k,) |
+
+A generation: every candidate is evaluated once, ``k_max`` of them once more (`request`); their
+residuals go into the pool (steps 1, 3, 4); centres, scales and pool give b synthetic rankings
+(steps 2 and 5), whose mean weights move the distribution (`weigh`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+import math
+import warnings
+from dataclasses import InitVar, dataclass, field, replace
+from typing import Any, ClassVar
 
-from noisewise._check import integer, one_of
+import numpy as np
+
+from noisewise._check import integer, one_of, positive_real, shown
 from noisewise._data import data
-from noisewise.adaptation.fixed import Fixed
+from noisewise._types import FloatArray, IntArray
 from noisewise.core.profiles import Uniform
-from noisewise.evaluation.targeted import TARGETS, Targeted
-from noisewise.generation import Controls, Parts, Setup
-from noisewise.methods.base import Method
-from noisewise.noise.diagnostics import CHECKS
-from noisewise.noise.model import NoiseModel
-from noisewise.recommend import Mean
-from noisewise.selection.rbpem import ResidualBootstrap
+from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.methods.method import NOTHING, Distribution, Explanation, Now, Setup, Size, everyone
+from noisewise.noise import centres, scales
+from noisewise.noise.archive import Archive
+from noisewise.noise.diagnostics import CHECKS, Diagnostics, near_ties
+from noisewise.noise.pool import Pool, residuals
+from noisewise.noise.ring import places
+from noisewise.noise.samples import ranks
+from noisewise.noise.weights import expected_weights, normalised, rank_weights, weight_variance
+from noisewise.population import Population
+
+NO_POOL = (
+    "no residual was ever observed (no candidate was evaluated twice), so nothing was "
+    "bootstrapped: the weights were those of hard ranks"
+)
+TARGETS = ("boundary", "instability")
+#: Recent residuals from which the scale is fitted.
+_SCALE_WINDOW = 128
 
 
 @data
-@dataclass(frozen=True, kw_only=True)
-class RBPEM(Method):
-    """Expected rank weights from a residual bootstrap, at little more than one evaluation per
-    candidate.
+@dataclass(frozen=True)
+class NoiseModel:
+    """How RB-PEM models the noise.
 
-    k_max
-        Evaluations per generation spent on second looks.
-    n_bootstrap
-        Bootstrap rankings per generation; costs time, not evaluations.
     centre
         What the bootstrap scatters about: ``"observed"``, ``"ridge"`` (the paper's) or
         ``"archive"`` (borrows from earlier generations; slower).
@@ -35,20 +59,73 @@ class RBPEM(Method):
         Scale of the noise: ``"constant"``, ``"linear"`` (s0 + s1 |f|), ``"variance"`` or
         ``"spread"`` (a multiple of the spread of the generation's values). With
         ``centre="observed"`` a scale that depends on the value takes lucky draws for precise
-        ones, so linear and variance are no good companions of that centre.
+        ones, so ``"linear"`` and ``"variance"`` should not be combined with this centre.
     clip
         Standardised residuals are clipped to [-clip, clip].
     pool_size
         Residuals kept.
+    archive_size
+        Evaluated points kept for ``centre="archive"``.
+
+    >>> import noisewise as nw
+    >>> nw.methods.RBPEM(noise=nw.methods.NoiseModel(centre="archive")).noise.pool_size
+    512
+    """
+
+    centre: str = "observed"
+    scale: str = "spread"
+    clip: float = 10.0
+    pool_size: int = 512
+    archive_size: int = 600
+
+    def __post_init__(self) -> None:
+        one_of("centre", self.centre, centres.CENTRES)
+        one_of("scale", self.scale, scales.MODELS)
+        positive_real("clip", self.clip)
+        integer("pool_size", self.pool_size, least=2)
+        integer("archive_size", self.archive_size, least=2)
+
+
+@data
+@dataclass(slots=True, kw_only=True)
+class RBPEMMemory(EvolutionMemory):
+    """What is known of the noise. The rings are updated in place."""
+
+    pool: Pool
+    #: Newest raw residuals, from which the scale is fitted: x (see `scales`), residual.
+    recent: FloatArray = field(default_factory=lambda: np.zeros((2, _SCALE_WINDOW)))
+    #: Residuals ever seen; the next one goes to ``seen % _SCALE_WINDOW``.
+    seen: int = 0
+    scale: tuple[float, float] = (0.0, 0.0)
+    archive: Archive | None = None
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    #: Generations weighed by the bootstrap, and without it for want of residuals.
+    bootstrapped: int = 0
+    unpooled: int = 0
+
+
+@data
+@dataclass(frozen=True, kw_only=True)
+class RBPEM(CMAOptions):
+    """Expected rank weights from a residual bootstrap, at little more than one evaluation per
+    candidate.
+
+    k_max
+        Evaluations per generation spent on re-evaluations.
+    n_bootstrap
+        Bootstrap rankings per generation; costs time, not evaluations.
+    noise
+        The `NoiseModel`: what the bootstrap scatters about, and how far.
     target
-        Who gets a second look: ``"boundary"``, ``"instability"``, or ``"auto"`` (boundary for
-        uniform weights, instability otherwise).
+        Which candidates are re-evaluated: ``"boundary"`` (ranks nearest to mu, right for uniform
+        weights), ``"instability"`` (those whose weight varies most over bootstrap rankings), or
+        ``"auto"`` (boundary for uniform weights, instability otherwise).
     diagnostics_every
         Generations between two computations of the diagnostics.
     fallback
         Names of diagnostics; while one of them fires, ranks are taken at face value.
     expected
-        False: the same second looks, but ranks taken at face value; the control of a comparison.
+        False: the same re-evaluations, but ranks taken at face value; the control of a comparison.
 
     >>> import noisewise as nw
     >>> method = nw.methods.RBPEM(k_max=2)
@@ -62,41 +139,188 @@ class RBPEM(Method):
 
     k_max: int = 1
     n_bootstrap: int = 32
-    centre: str = "observed"
-    scale: str = "spread"
-    clip: float = 10.0
-    pool_size: int = 512
+    noise: NoiseModel = field(default_factory=NoiseModel)
     target: str = "auto"
     diagnostics_every: int = 10
     fallback: tuple[str, ...] = ()
     expected: bool = True
     covariance: str = "diagonal"
+    #: Deprecated spellings of 0.1, now options of `NoiseModel`.
+    centre: InitVar[str | None] = None
+    scale: InitVar[str | None] = None
+    clip: InitVar[float | None] = None
+    pool_size: InitVar[int | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, centre: Any, scale: Any, clip: Any, pool_size: Any) -> None:
         super().__post_init__()
+        old = {"centre": centre, "scale": scale, "clip": clip, "pool_size": pool_size}
+        old = {name: value for name, value in old.items() if value is not None}
+        if old:
+            given = ", ".join(f"{name}={value!r}" for name, value in old.items())
+            said = f"RBPEM({given}) is deprecated: write RBPEM(noise=NoiseModel({given}))"
+            warnings.warn(said, DeprecationWarning, stacklevel=3)
+            object.__setattr__(self, "noise", replace(self.noise, **old))
+        if not isinstance(self.noise, NoiseModel):
+            raise ValueError(f"noise must be a NoiseModel, got {shown(self.noise)}")
         integer("k_max", self.k_max, least=0)
         integer("n_bootstrap", self.n_bootstrap, least=1)
         integer("diagnostics_every", self.diagnostics_every, least=1)
         one_of("target", self.target, ("auto", *TARGETS))
-        if isinstance(self.fallback, str):
-            raise ValueError(f"fallback must be a tuple of names, got {self.fallback!r}")
+        if not isinstance(self.fallback, (tuple, list)):
+            raise ValueError(f"fallback must be a tuple of names, got {shown(self.fallback)}")
         for name in self.fallback:
             one_of("fallback", name, tuple(CHECKS))
-        self._model()
+        object.__setattr__(self, "fallback", tuple(self.fallback))
 
-    def controls(self, setup: Setup) -> Controls:
-        base = super().controls(setup)
-        return Controls(base.population, base.c_mean, reevaluations=self.k_max)
-
-    def parts(self, setup: Setup) -> Parts:
-        model, target = self._model(), self.target
-        if target == "auto":
-            target = "boundary" if isinstance(self.profile, Uniform) else "instability"
-        selection = ResidualBootstrap(
-            model, self.n_bootstrap, self.diagnostics_every, tuple(self.fallback), self.expected
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
+        kept = Archive(self.noise.archive_size) if self.noise.centre == "archive" else None
+        return RBPEMMemory(
+            **self.begin(setup, distribution),
+            reevaluations=self.k_max,
+            pool=Pool(self.noise.pool_size),
+            archive=kept,
         )
-        plan = Targeted(model, target, self.n_bootstrap)
-        return Parts(self.profile, plan, selection, Fixed(), Mean())
 
-    def _model(self) -> NoiseModel:
-        return NoiseModel(self.centre, self.scale, self.clip, self.pool_size)
+    def size(self, memory: RBPEMMemory, now: Now) -> Size:
+        k = memory.population
+        return Size(k, 1.0 + min(memory.reevaluations, k) / k)
+
+    # -- which candidates are evaluated
+
+    def request(
+        self, memory: RBPEMMemory, population: Population, rng: np.random.Generator
+    ) -> IntArray:
+        """Everyone once, then ``k_max`` candidates once more."""
+        if population.wave == 0:
+            return everyone(len(population))
+        again = min(memory.reevaluations, len(population))
+        if population.wave > 1 or again == 0:
+            return NOTHING
+        profile = self.profile_weights(population)
+        if self._target() == "boundary" or memory.pool.size == 0:
+            mu = int((profile > 0.0).sum())
+            # Ranks mu - 1 and mu (0-based) lie on either side of the boundary.
+            distance = np.abs(ranks(population.samples.first) - (mu - 0.5))
+            return np.asarray(distance.argsort(kind="stable")[:again])
+        # Eq. weight_instability
+        unstable = weight_variance(self.rankings(memory, population, rng), profile)
+        return (-unstable).argsort(kind="stable")[:again]
+
+    def _target(self) -> str:
+        if self.target != "auto":
+            return self.target
+        return "boundary" if isinstance(self.profile, Uniform) else "instability"
+
+    # -- which weights they earn
+
+    def weigh(
+        self, memory: RBPEMMemory, population: Population, rng: np.random.Generator
+    ) -> tuple[Weights, RBPEMMemory]:
+        samples, profile = population.samples, self.profile_weights(population)
+        spread = self.observe(memory, population)
+        if memory.generation % self.diagnostics_every == 0:
+            self._diagnose(memory, population, spread)
+        if not self.expected:
+            return Weights(rank_weights(samples.mean(), profile)), memory
+        alarmed = bool(self.fallback) and set(self.fallback) & set(memory.diagnostics.firing())
+        if memory.pool.size == 0 or alarmed:
+            memory.unpooled += memory.pool.size == 0
+            return Weights(rank_weights(samples.median(), profile)), memory
+        memory.bootstrapped += 1
+        weights = expected_weights(self.rankings(memory, population, rng, spread), profile)
+        if samples.first.max() == np.inf:
+            failed = np.fmin.reduce(samples.values, axis=1) == np.inf
+            weights[failed & (weights > 0.0)] = 0.0
+        elif profile[-1] >= 0.0:
+            return Weights(weights), memory
+        return Weights(normalised(weights)), memory  # negative weights cancel in the average
+
+    def observe(self, memory: RBPEMMemory, population: Population) -> float:
+        """Put this generation's residuals into the pool and refit the scale (steps 1, 3, 4).
+        Returns the spread of the first values."""
+        samples, model = population.samples, self.noise
+        spread = scales.spread(samples.first)
+        who, eps, medians = residuals(samples)
+        if len(who):
+            x = medians if model.scale != "spread" else np.full(len(medians), spread)
+            expected = scales.evaluate(model.scale, memory.scale, x)
+            for place, part in places(memory.seen, _SCALE_WINDOW, len(x)):
+                memory.recent[0, place], memory.recent[1, place] = x[part], eps[part]
+            memory.seen += len(x)
+            known = memory.recent[:, : memory.seen]
+            memory.scale = scales.fit(model.scale, known[0], known[1])
+            z = eps / scales.evaluate(model.scale, memory.scale, x)
+            np.minimum(np.maximum(z, -model.clip, out=z), model.clip, out=z)
+            memory.pool.insert(z, medians, memory.generation)
+            memory.diagnostics.observe(samples, spread, eps, expected)
+        if memory.archive is not None:
+            good = np.isfinite(samples.values).any(axis=1)
+            memory.archive.insert(population.X[good], samples.median()[good])
+        return spread
+
+    def rankings(
+        self,
+        memory: RBPEMMemory,
+        population: Population,
+        rng: np.random.Generator,
+        spread: float | None = None,
+    ) -> IntArray:
+        """Bootstrap rankings: the candidates from best to worst, (b, k) (step 5)."""
+        if spread is None:
+            spread = scales.spread(population.samples.first)
+        c, s = self.centre_and_scale(memory, population, spread)
+        pool = memory.pool.z
+        # Several times faster than whole random numbers; the pool is far too small for rounding.
+        drawn = pool[(rng.random((self.n_bootstrap, len(c))) * len(pool)).astype(np.intp)]
+        drawn *= s
+        drawn += c
+        return drawn.argsort(axis=1, kind="stable")
+
+    def centre_and_scale(
+        self, memory: RBPEMMemory, population: Population, spread: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """c and s of every candidate (steps 2 and 3); c is +inf where all evaluations failed."""
+        y, centre = population.samples.median(), self.noise.centre
+        if centre == "observed" and self.noise.scale == "spread":  # by far the most common
+            return y, self._scale(memory, spread, y)
+        good = y < np.inf
+        s = self._scale(memory, spread, np.where(good, y, 0.0))
+        if centre == "observed":
+            return y, s
+        c, strategy = y.copy(), self.strategy(memory)
+        Z = strategy.standardise(memory.state, population.X[good])
+        if centre == "ridge" and good.sum() >= 2:
+            c[good] = centres.ridge(Z, y[good])
+        elif memory.archive is not None and memory.archive.size >= 2 * len(y) and good.any():
+            X, past = memory.archive.points()
+            noise = s[good] * np.sqrt(np.mean(memory.pool.z**2)) if memory.pool.size else s[good]
+            past_Z = strategy.standardise(memory.state, X)
+            c[good] = centres.archive(Z, y[good], past_Z, past, noise)
+        return c, self._scale(memory, spread, np.where(good, c, 0.0))
+
+    def _scale(self, memory: RBPEMMemory, spread: float, centre: FloatArray) -> FloatArray:
+        """s at these centres."""
+        if self.noise.scale == "spread":  # the same for all
+            return np.full(len(centre), max(memory.scale[1] * spread, scales.LEAST))
+        return scales.evaluate(self.noise.scale, memory.scale, centre)
+
+    # -- whether its assumptions hold
+
+    def _diagnose(self, memory: RBPEMMemory, population: Population, spread: float) -> None:
+        y = np.sort(population.samples.median())
+        y = y[np.isfinite(y)]
+        ties = math.nan
+        if memory.pool.size:
+            typical = float(self._scale(memory, spread, y).mean() * np.abs(memory.pool.z).mean())
+            ties = near_ties(y, typical) if typical > 0.0 else math.nan
+        memory.diagnostics.compute(memory.generation, memory.pool, self.noise.clip, ties)
+
+    def explain(self, memory: RBPEMMemory) -> Explanation:
+        said = [CHECKS[name][2] for name in memory.diagnostics.firing() if memory.pool.size]
+        if memory.bootstrapped == 0 and memory.unpooled > 0:
+            said.insert(0, NO_POOL)
+        return Explanation(
+            diagnostics=memory.diagnostics.table.as_dict(),
+            warnings=said,
+            residuals=memory.pool.z.copy(),
+        )

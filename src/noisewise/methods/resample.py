@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
 
 from noisewise._check import integer, one_of
 from noisewise._data import data
-from noisewise.adaptation.fixed import Fixed
-from noisewise.evaluation.plans import Repeat
-from noisewise.generation import Controls, Parts, Setup
-from noisewise.methods.base import Method
-from noisewise.recommend import Mean
-from noisewise.selection.hard import AGGREGATES, HardRank
+from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.methods.method import Distribution, Setup
+from noisewise.noise.weights import AGGREGATES, aggregate, rank_weights
+from noisewise.population import Population
 
 
 @data
 @dataclass(frozen=True, kw_only=True)
-class Resample(Method):
+class Resample(CMAOptions):
     """CMA-ES on an aggregate of ``k`` evaluations of every candidate.
 
     k
@@ -44,8 +44,11 @@ class Resample(Method):
         integer("k", self.k, least=1)
         one_of("aggregate", self.aggregate, AGGREGATES)
 
-    def controls(self, setup: Setup) -> Controls:
-        return replace(super().controls(setup), repeats=self.k)
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
+        return EvolutionMemory(**self.begin(setup, distribution), repeats=self.k)
 
-    def parts(self, setup: Setup) -> Parts:
-        return Parts(self.profile, Repeat(), HardRank(self.aggregate), Fixed(), Mean())
+    def weigh(
+        self, memory: EvolutionMemory, population: Population, rng: np.random.Generator
+    ) -> tuple[Weights, EvolutionMemory]:
+        values = aggregate(population.samples, self.aggregate)
+        return Weights(rank_weights(values, self.profile_weights(population))), memory

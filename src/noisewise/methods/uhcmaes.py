@@ -1,25 +1,48 @@
-"""UH-CMA-ES: uncertainty handling."""
+"""UH-CMA-ES: uncertainty handling (Hansen, Niederberger, Guzzella and Koumoutsakos, IEEE TEC 2009).
+
+| symbol | meaning |
+|---|---|
+| s | mean excess of the rank changes, in ranks; smoothed by c_s |
+| theta | tolerance of the rank changes |
+| t | evaluations per candidate before rounding down |
+| alpha_t, alpha_sigma | growth of t and of the step size while s > 0 |
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from noisewise._check import fraction, integer, one_of, positive_real
 from noisewise._data import data
-from noisewise.adaptation.uncertainty import TREATMENTS, Treatment
+from noisewise._types import IntArray
 from noisewise.core.profiles import Log, Profile
-from noisewise.evaluation.uncertainty import Remeasure
-from noisewise.generation import Controls, Parts, Setup
-from noisewise.methods.base import Method
-from noisewise.recommend import Mean
-from noisewise.selection.hard import AGGREGATES
-from noisewise.selection.ranksum import RankSum
+from noisewise.core.strategy import State, Update, safe_sigma
+from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.methods.method import NOTHING, Distribution, Now, Setup, Size
+from noisewise.noise.rank_change import RankChange, rank_change
+from noisewise.noise.samples import Samples
+from noisewise.noise.weights import AGGREGATES, aggregate, rank_weights
+from noisewise.population import Population
+
+TREATMENTS = ("evaluations", "sigma", "both")
+
+
+@data
+@dataclass(slots=True, kw_only=True)
+class UHMemory(EvolutionMemory):
+    """The smoothed measure s and the evaluations per candidate t it led to."""
+
+    s: float = 0.0
+    evaluations: float = 1.0
 
 
 @data
 @dataclass(frozen=True, kw_only=True)
-class UHCMAES(Method):
+class UHCMAES(CMAOptions):
     """Evaluates a few candidates of every generation again; where their ranks change more than
     tolerated, spends more evaluations per candidate or takes larger steps. Defaults are those
     later recommended by its first author; published were ``theta=0.2, smoothing=1, alpha_t=1.5``.
@@ -71,21 +94,78 @@ class UHCMAES(Method):
         fraction("fraction", self.fraction)
         one_of("aggregate", self.aggregate, AGGREGATES)
 
-    def controls(self, setup: Setup) -> Controls:
-        base = super().controls(setup)
-        again = max(2, round(self.fraction * base.population))
-        return replace(base, reevaluations=again)
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
+        base = self.begin(setup, distribution)
+        return UHMemory(**base, reevaluations=max(2, round(self.fraction * base["population"])))
 
-    def parts(self, setup: Setup) -> Parts:
-        alpha_sigma = 1.0 + 2.0 / (setup.dimension + 10.0)
-        treatment = Treatment(
-            self.treatment,
-            self.aggregate,
-            self.theta,
-            self.smoothing,
-            self.alpha_t or alpha_sigma,
-            alpha_sigma,
-            self.max_evaluations,
-            self.fraction,
-        )
-        return Parts(self.profile, Remeasure(), RankSum(self.aggregate), treatment, Mean())
+    def size(self, memory: UHMemory, now: Now) -> Size:
+        k = memory.population
+        return Size(k, memory.repeats * (1.0 + memory.reevaluations / k))
+
+    def request(
+        self, memory: UHMemory, population: Population, rng: np.random.Generator
+    ) -> IntArray:
+        """Every candidate ``repeats`` times; then the first ``reevaluations`` candidates as often
+        again. Candidates come in random order, so the first are as good a sample as any."""
+        if population.wave > 1:
+            return NOTHING
+        n = len(population)
+        count = n if population.wave == 0 else min(memory.reevaluations, n)
+        return np.tile(np.arange(count), memory.repeats)
+
+    def weigh(
+        self, memory: UHMemory, population: Population, rng: np.random.Generator
+    ) -> tuple[Weights, UHMemory]:
+        """Rank by the sum of a candidate's two ranks among all values, old and new. Ties go to
+        the smaller rank change, then to the smaller value."""
+        profile = self.profile_weights(population)
+        values = aggregate(population.samples, self.aggregate)
+        change = self._change(memory, population)
+        if change is None:
+            return Weights(rank_weights(values, profile)), memory
+        delta = change.delta.astype(float)
+        delta[~change.again] = delta[change.again].mean()
+        order = np.lexsort((values, delta, change.old + change.new))
+        place = np.empty(len(order))
+        place[order] = np.arange(len(order))
+        place[np.isinf(values)] = np.inf
+        return Weights(rank_weights(place, profile)), memory
+
+    def adapt(
+        self,
+        memory: UHMemory,
+        population: Population,
+        before: State,
+        after: State,
+        update: Update,
+        rng: np.random.Generator,
+    ) -> UHMemory:
+        """While s > 0, evaluate more often, up to ``max_evaluations`` times; with ``"both"``, make
+        the steps larger once that is reached. While s <= 0, evaluate less often again."""
+        change = self._change(memory, population)
+        s, t = memory.s, memory.evaluations
+        if change is not None:
+            s += self.smoothing * (float(change.excess(self.theta).mean()) - s)
+        noisy, alpha_sigma = s > 0.0, 1.0 + 2.0 / (len(after.mean) + 10.0)
+        at_most = self.treatment == "sigma" or t >= self.max_evaluations
+        if noisy and at_most and self.treatment != "evaluations":
+            after = replace(after, sigma=safe_sigma(after.sigma * alpha_sigma))
+        if self.treatment != "sigma":
+            alpha_t = self.alpha_t or alpha_sigma
+            t *= alpha_t if noisy else alpha_t**-0.25
+            t = min(max(t, 1.0), float(self.max_evaluations))
+        # On average ``fraction`` of the candidates, and at least two.
+        again = math.floor(max(2.0, self.fraction * memory.population) + rng.random())
+        return replace(memory, state=after, s=s, evaluations=t, repeats=int(t), reevaluations=again)
+
+    def _change(self, memory: UHMemory, population: Population) -> RankChange | None:
+        """Rank changes between the first ``repeats`` values of each candidate and those that came
+        later, each aggregated; None where no candidate was evaluated again."""
+        values = population.samples.values
+        later = values[:, memory.repeats :]
+        again = ~np.isnan(later).all(axis=1)
+        if not again.any():
+            return None
+        old = aggregate(Samples(values[:, : memory.repeats]), self.aggregate)
+        new = np.where(again, aggregate(Samples(later), self.aggregate), np.nan)
+        return rank_change(old, new)

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from noisewise._types import FloatArray
 
@@ -63,6 +62,8 @@ def archive(
 
 def _predict(Z: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
     """Weighted ridge prediction; near points count more, outliers are clipped."""
+    from scipy.linalg import cho_factor, cho_solve  # takes long to import
+
     n = Z.shape[1]
     low, middle, high = np.quantile(y, (0.25, 0.5, 0.75))
     reach = 3.0 * max(high - low, 1e-300)

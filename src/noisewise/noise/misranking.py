@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noisewise._types import FloatArray, IntArray
+from noisewise._types import IntArray
 from noisewise.noise.samples import Samples, ranks
 
 
@@ -37,40 +37,21 @@ def top_mu(r_a: IntArray, r_b: IntArray, mu: int) -> float:
     return float(((r_a < mu) != (r_b < mu)).mean())
 
 
-def displacement(samples: Samples) -> float:
-    """P estimated from the candidates that were evaluated again: how far each would move, as a
-    fraction of the population, if its second value took the place of its first. nan if no
-    candidate has two values."""
+def displacement(samples: Samples) -> tuple[float, int]:
+    """P estimated from the candidates that were evaluated again, and how many these are: how far
+    each would move, as a fraction of the population, if its second value took the place of its
+    first. nan and 0 if no candidate has two values."""
     values = samples.values
     if values.shape[1] < 2:
-        return float("nan")
+        return float("nan"), 0
     again = np.flatnonzero(np.isfinite(values[:, 0]) & np.isfinite(values[:, 1]))
-    if len(again) == 0:
-        return float("nan")
+    n = len(again)
+    if n == 0:
+        return float("nan"), 0
     first, k = values[:, 0], len(values)
-    if len(again) == k:
-        return footrule(ranks(first), ranks(values[:, 1]))
+    if n == k:
+        return footrule(ranks(first), ranks(values[:, 1])), n
     old, new, ordered = first[again], values[again, 1], np.sort(first)
     # A tie of a candidate with its own old value is no displacement.
     moved = ordered.searchsorted(new) - ordered.searchsorted(old) - (old < new)
-    return float(np.abs(moved).sum()) / (len(again) * k)
-
-
-def expected_weights(order: IntArray, profile: FloatArray) -> FloatArray:
-    """Mean weight of each candidate over rankings; ``order`` (b, k) lists, per ranking, the
-    candidates from best to worst."""
-    return _averaged(order, np.tile(profile, len(order)))
-
-
-def weight_variance(order: IntArray, profile: FloatArray) -> FloatArray:
-    """U, the variance of each candidate's weight over rankings (Eq. weight_instability)."""
-    handed_out = np.tile(profile, len(order))
-    mean = _averaged(order, handed_out)
-    out: FloatArray = _averaged(order, handed_out * handed_out) - mean * mean
-    return out
-
-
-def _averaged(order: IntArray, handed_out: FloatArray) -> FloatArray:
-    """Mean over rankings of what each candidate was handed out."""
-    b, k = order.shape
-    return np.asarray(np.bincount(order.ravel(), handed_out, k) / b, dtype=float)
+    return float(np.abs(moved).sum()) / (n * k), n

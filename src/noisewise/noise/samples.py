@@ -28,10 +28,6 @@ class Samples:
     #: Standard error the user gave with a value; nan where none was given. None: never given.
     errors: FloatArray | None = None
 
-    @classmethod
-    def empty(cls, k: int) -> Samples:
-        return cls(np.empty((k, 0)))
-
     def extend(self, slots: int) -> None:
         """Make room for ``slots`` evaluations per candidate."""
         k, present = self.values.shape
@@ -54,9 +50,22 @@ class Samples:
                 self.errors = np.full(self.values.shape, np.nan)
             self.errors[candidate, slot] = se
 
-    def put_first(self, values: FloatArray) -> None:
-        """Store the first value of every candidate at once."""
-        self.values[:, 0] = values
+    def rows(self, which: BoolArray) -> Samples:
+        """Those of some candidates only."""
+        return Samples(self.values[which], None if self.errors is None else self.errors[which])
+
+    def join(self, later: Samples) -> Samples:
+        """Those of these candidates, then those of the ``later`` ones."""
+        slots = max(self.values.shape[1], later.values.shape[1])
+        self.extend(slots)
+        later.extend(slots)
+        values = np.concatenate((self.values, later.values))
+        if self.errors is None and later.errors is None:
+            return Samples(values)
+        return Samples(values, np.concatenate((self._errors(), later._errors())))
+
+    def _errors(self) -> FloatArray:
+        return np.full(self.values.shape, np.nan) if self.errors is None else self.errors
 
     @property
     def first(self) -> FloatArray:

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
 
 from noisewise._types import FloatArray
 from noisewise.noise.samples import Samples
@@ -18,6 +17,8 @@ from noisewise.noise.samples import Samples
 
 def scores(samples: Samples) -> FloatArray:
     """v, nan where there is no value. Equal values share a score; failures share the worst."""
+    from scipy.special import ndtri  # takes long to import
+
     values = samples.values
     there = ~np.isnan(values)
     _, group, sizes = np.unique(values[there], return_inverse=True, return_counts=True)

@@ -12,8 +12,8 @@ from scipy.special import stdtrit
 from noisewise._types import FloatArray
 from noisewise.command.template import Template
 from noisewise.noise.diagnostics import CHECKS
-from noisewise.noise.pool import Pool
 from noisewise.optimizer import Optimizer
+from noisewise.population import CONFIRMATION
 from noisewise.report.importance import Importance, importances
 from noisewise.report.words import number, valued
 from noisewise.run import Run
@@ -21,8 +21,6 @@ from noisewise.space import Choice, Space
 
 #: How sure the interval of the estimate is.
 CONFIDENCE = 0.95
-#: Measurements over which misranking is averaged, as in `Result.misranking`.
-_RECALL = 16
 
 
 @dataclass(frozen=True)
@@ -96,14 +94,15 @@ class Facts:
 def of(opt: Optimizer, title: str) -> Facts:
     """The facts of a run, ended or not. What `Optimizer.extra` says about names
     (``"space"``: `Space.texts`), sign (``"maximize"``) and program (``"command"``) is used."""
-    result, (_, run) = opt.result(), opt.data
+    result, run = opt.result(), opt._run
+    told = opt.method.explain(run.memory)
     space, sign = _space(opt), -1.0 if opt.extra.get("maximize") is True else 1.0
     history = dict(result.history)
-    history["misranking_mean"] = _running(history["misranking"])
     history["luckiest"] = np.fmin.accumulate(history["best_value"])
     for name in ("mean_value", "best_value", "luckiest"):
         history[name] = sign * history[name]
-    around = int(np.isfinite(run.around).sum())
+    values = run.confirmed if len(run.confirmed) else getattr(run.memory, "around", np.empty(0))
+    around = int(np.isfinite(values).sum())
     recommended = _named(space, result.x)
     return Facts(
         title=title,
@@ -120,30 +119,31 @@ def of(opt: Optimizer, title: str) -> Facts:
         se=result.fun_se,
         interval=_interval(sign * result.fun, result.fun_se, around),
         measured=around,
-        confirmed=run.confirming and not run.pending,
+        confirmed=len(run.confirmed) > 0,
         budget=opt.budget,
         spent=opt.spent,
         generations=int(result.nit),
         parts=_parts(run),
         failures=int(result.n_failures),
         misranking=float(result.misranking),
-        exact=not math.isnan(result.misranking) and getattr(run.adaptation, "deterministic", False),
+        exact=told.deterministic is True,
         history=history,
         spreads=_spreads(opt, space, result.x),
         importances=_importances(run, space),
         compared=run.seen.size,
         checks=_checks(result.diagnostics),
-        residuals=_residuals(run.selection),
+        residuals=told.residuals,
         command=_command(opt.extra, recommended),
     )
 
 
 def _parts(run: Run) -> dict[str, int]:
     """Evaluations whose values are known, by what they were for, and the rest of the budget."""
-    ledger, slots = run.ledger, [slot for _, slot in run.pending.values()]
-    confirming = len(slots) if run.confirming else 0
+    ledger, current, later = run.ledger, run.current, run.next
+    slots = [slot for _, slot in current.pending.values()] if current else []
+    confirming = len(slots) if current and current.kind == CONFIRMATION else 0
     again = 0 if confirming else sum(slot > 0 for slot in slots)
-    ahead = len(run.ahead.pending) if run.ahead is not None else 0
+    ahead = len(later.pending) if later else 0
     return {
         "new candidates": ledger.base - (len(slots) - again - confirming) - ahead,
         "repeated evaluations": ledger.reevaluation - again,
@@ -174,22 +174,10 @@ def _interval(value: float, se: float, n: int) -> tuple[float, float]:
     return value - half, value + half
 
 
-def _running(values: FloatArray) -> FloatArray:
-    """Running mean of what is known, as `Result.misranking`; the newest one where nothing is."""
-    means, mean, seen = np.full(len(values), math.nan), math.nan, 0
-    for i, value in enumerate(values.tolist()):
-        if not math.isnan(value):
-            seen += 1
-            old = 0.0 if seen == 1 else mean
-            mean = old + (value - old) / min(seen, _RECALL)
-        means[i] = mean
-    return means
-
-
 def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]:
     names = space.coordinates if space else [f"x{j}" for j in range(1, len(x) + 1)]
-    run, deviations = opt.data[1], opt.deviations
-    box, found = run.box, []
+    setup, deviations = opt._run.setup, opt.deviations
+    box, found = setup.box, []
     for j, (name, deviation) in enumerate(zip(names, deviations.tolist(), strict=True)):
         low, high, at = float(box.low[j]), float(box.high[j]), float(x[j])
         ends = max(low, at - deviation), min(high, at + deviation)
@@ -197,22 +185,16 @@ def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]
         width = high - low
         closed = math.isfinite(width)
         place, share = ((at - low) / width, deviation / width) if closed else (None, None)
-        narrowed = deviation / float(run.sigma0 * box.scale[j])
+        narrowed = deviation / float(setup.sigma * box.scale[j])
         found.append(Spread(name, value, below, above, place, share, narrowed))
     return found
 
 
 def _importances(run: Any, space: Space | None) -> list[Importance]:
-    seen = run.seen
-    if not seen.inserted:
+    if not run.seen.size:
         return []
-    # The archive is a ring of candidates in the order of their generations.
-    populations = run.history.as_dict()["population"].astype(int)
-    generation = np.repeat(np.arange(len(populations)), populations)[-seen.size :]
-    if seen.inserted > seen.capacity:
-        generation = np.roll(generation, seen.inserted % seen.capacity)
-    X, values = seen.points()
-    return importances(run.box.outer(X), values, generation, space)
+    X, values, generation = run.seen.points()
+    return importances(run.setup.box.outer(X), values, generation, space)
 
 
 def _shown(space: Space | None, name: str, u: float) -> str:
@@ -230,12 +212,6 @@ def _checks(diagnostics: dict[str, FloatArray]) -> list[Check]:
             fires = value > threshold if side == "above" else value < threshold
             found.append(Check(name, value, threshold, side, fires, meaning))
     return found
-
-
-def _residuals(selection: Any) -> FloatArray:
-    """Residuals of repeated evaluations in units of the noise, where the method keeps them."""
-    pool = getattr(selection, "pool", None)
-    return pool.z.copy() if isinstance(pool, Pool) else np.empty(0)
 
 
 def _command(extra: dict[str, Any], recommended: dict[str, Any]) -> str:

@@ -30,7 +30,7 @@ _COLUMNS = {
     "population": "population",
     "c_mean": "mean learning rate",
     "misranking": "misranking",
-    "reevaluations": "repeated so far",
+    "reevaluations": "re-evaluations so far",
 }
 
 
@@ -135,7 +135,7 @@ def _charts(facts: Facts, shown: dict[str, FloatArray]) -> list[Chart]:
         Series("one generation", shown["misranking"], "dots"),
         Series("running mean", shown["misranking_mean"]),
     )
-    return [
+    charts = [
         Chart(
             "convergence",
             "Values",
@@ -147,16 +147,15 @@ def _charts(facts: Facts, shown: dict[str, FloatArray]) -> list[Chart]:
             log=True,
         ),
         Chart("misranking", "Misranking", noise, ((1 / 3, "pure noise"),), low=0.0, high=0.4),
-        Chart("sigma", "Step size", (Series("step size", shown["sigma"]),), log=True),
         Chart("population", "Population", (Series("candidates", shown["population"]),), low=0.0),
-        Chart(
-            "c_mean",
-            "Mean learning rate",
-            (Series("mean learning rate", shown["c_mean"]),),
-            low=0.0,
-            high=1.05,
-        ),
     ]
+    if "sigma" in shown:
+        sigma = Series("step size", shown["sigma"])
+        charts.insert(2, Chart("sigma", "Step size", (sigma,), log=True))
+    if "c_mean" in shown:
+        rate = Series("mean learning rate", shown["c_mean"])
+        charts.append(Chart("c_mean", "Mean learning rate", (rate,), low=0.0, high=1.05))
+    return charts
 
 
 _CAPTIONS = {
@@ -297,8 +296,9 @@ def _numbers(facts: Facts) -> str:
     if not facts.generations:
         return ""
     few = _thinned(facts.history, _ROWS)
-    head = _row("th", _COLUMNS.values())
-    columns = [few[name] for name in _COLUMNS]
+    there = [name for name in _COLUMNS if name in few]
+    head = _row("th", (_COLUMNS[name] for name in there))
+    columns = [few[name] for name in there]
     rows = "".join(
         _row("td", ("" if math.isnan(v) else number(v) for v in row))
         for row in zip(*(c.tolist() for c in columns), strict=True)

@@ -29,8 +29,13 @@ def plot(result: Result) -> Any:
     axes[0, 1].axhline(1 / 3, linestyle=":", color="C2", label="pure noise")
     axes[0, 1].set(ylabel="misranking", ylim=(0.0, None))
     axes[0, 1].legend()
-    axes[1, 0].plot(x, h["sigma"])
-    axes[1, 0].set(ylabel="step size", xlabel="evaluations", yscale="log")
+    if "sigma" in h:
+        axes[1, 0].plot(x, h["sigma"])
+        axes[1, 0].set(ylabel="step size", yscale="log")
+    else:  # a method without a search distribution
+        axes[1, 0].plot(x, h["reevaluations"])
+        axes[1, 0].set(ylabel="re-evaluations so far", ylim=(0.0, None))
+    axes[1, 0].set(xlabel="evaluations")
     axes[1, 1].step(x, h["population"], where="post")
     axes[1, 1].set(ylabel="population", xlabel="evaluations", ylim=(0.0, None))
     return axes

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.generation import Setup
-from noisewise.methods.base import default_population
+from noisewise.methods.method import default_population
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.paper._artifact import Artifact, Output, Plot, Scale
 from noisewise_bench.experiments.paper._duel import duel, duel_table
@@ -54,7 +53,7 @@ def probes(name: str) -> tuple[float, float]:
     """Rank disagreement of an initial population, and relative standard deviation at the start,
     for the same number of evaluations."""
     d = int(name.split("/")[3][1:])
-    k = default_population(Setup(d, 1))
+    k = default_population(d)
     return rank_probe(name, k), variance_probe(name, 2 * k)
 
 

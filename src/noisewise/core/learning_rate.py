@@ -21,10 +21,9 @@ import numpy as np
 
 from noisewise._data import data
 from noisewise._types import FloatArray
-from noisewise.adaptation.movement import mean_movement, shape_movement
 from noisewise.core.covariance import Covariance
-from noisewise.core.strategy import Info, State, safe_sigma
-from noisewise.generation import Adaptation, Controls, Generation, Setup
+from noisewise.core.movement import mean_movement, shape_movement
+from noisewise.core.strategy import State, safe_sigma
 
 
 @data
@@ -47,7 +46,7 @@ class Signals:
 
 
 @dataclass(frozen=True)
-class LearningRate(Adaptation):
+class LearningRate:
     """Scales the update of the mean and that of the covariance by a learning rate each."""
 
     covariance: Covariance
@@ -56,16 +55,10 @@ class LearningRate(Adaptation):
     beta_sigma: float = 0.03
     gamma: float = 0.1
 
-    def start(self, setup: Setup) -> Signals:
-        n = setup.dimension
+    def start(self, n: int) -> Signals:
+        """Nothing is known yet in ``n`` dimensions."""
         like_C = np.zeros_like(self.covariance.start(n).C)
         return Signals(Signal(np.zeros(n)), Signal(like_C))
-
-    def step(
-        self, memory: Signals, gen: Generation, before: State, after: State, info: Info
-    ) -> tuple[Signals, Controls, State]:
-        signals, state = self.adapt(memory, before, after)
-        return signals, gen.controls, state
 
     def adapt(
         self, memory: Signals, before: State, after: State, damping: float = 1.0

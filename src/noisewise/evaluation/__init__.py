@@ -1,1 +1,0 @@
-"""Which points to evaluate next, and how often."""

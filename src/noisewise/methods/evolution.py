@@ -1,0 +1,262 @@
+"""The base of every evolution strategy: sample, weigh, update, adapt.
+
+An `EvolutionStrategy` owns a search distribution N(m, sigma^2 C), samples candidates from it and
+updates it from one weight per candidate. It leaves two questions open:
+
+- `weigh`: which weight does each candidate earn?
+- `adapt`: what else changes before the next generation?
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from noisewise._check import integer, one_of, positive_real
+from noisewise._data import data
+from noisewise._types import FloatArray, IntArray
+from noisewise.core.covariance import MODELS
+from noisewise.core.profiles import Log, Profile, by_name
+from noisewise.core.strategy import RECOMBINATIONS, State, Strategy, Update
+from noisewise.methods.method import (
+    NOTHING,
+    Distribution,
+    Info,
+    Method,
+    Now,
+    Recommended,
+    Setup,
+    Size,
+    default_population,
+    everyone,
+)
+from noisewise.population import Population
+
+#: More evaluations at a time in a file, or more numbers in a population, are taken for damage.
+_MOST = 10**7
+
+
+@data
+@dataclass(slots=True, kw_only=True)
+class EvolutionMemory:
+    """What every evolution strategy remembers; methods add their own fields."""
+
+    state: State
+    #: Candidates of the next generation, and how often each is evaluated at first.
+    population: int
+    repeats: int = 1
+    #: Further evaluations of chosen candidates, per generation.
+    reevaluations: int = 0
+    generation: int = 0
+    #: Fixed variance-effective selection mass; None: that of the weights of each update.
+    mu_eff: float | None = None
+    #: First values of the newest generation: not selected, so an honest estimate around the mean.
+    around: FloatArray = field(default_factory=lambda: np.empty(0))
+
+
+class Weights(NamedTuple):
+    """What candidates earn, in ask order.
+
+    covariance
+        Weights of the update; the positive part sums to one.
+    mean
+        Weights that move the mean where they differ; they sum to zero.
+    centred
+        Measure the update against the population's own average, see `Strategy.update`.
+    """
+
+    covariance: FloatArray
+    mean: FloatArray | None = None
+    centred: bool = False
+
+
+class EvolutionStrategy(Method):
+    """A method that searches with N(m, sigma^2 C)."""
+
+    columns: ClassVar[tuple[str, ...]] = ("sigma", "mu_eff", "c_mean")
+
+    @abstractmethod
+    def strategy(self, memory: Any) -> Strategy:
+        """Sampling and update."""
+
+    @abstractmethod
+    def profile_weights(self, population: Population) -> FloatArray:
+        """Weight of each rank, best first."""
+
+    @abstractmethod
+    def weigh(
+        self, memory: Any, population: Population, rng: np.random.Generator
+    ) -> tuple[Weights, Any]:
+        """The weight of each candidate, and the memory. At least one evaluation succeeded."""
+
+    def adapt(
+        self,
+        memory: Any,
+        population: Population,
+        before: State,
+        after: State,
+        update: Update,
+        rng: np.random.Generator,
+    ) -> Any:
+        """The memory with which the next generation starts."""
+        memory.state = after
+        return memory
+
+    def mean_rate(self) -> float:
+        """Learning rate of the mean."""
+        return 1.0
+
+    def size(self, memory: Any, now: Now) -> Size:
+        k = memory.population
+        return Size(k, memory.repeats + memory.reevaluations / k)
+
+    def propose(
+        self, memory: Any, n: int, pending: FloatArray, now: Now, rng: np.random.Generator
+    ) -> FloatArray:
+        return self.strategy(memory).sample(memory.state, n, rng)
+
+    def request(self, memory: Any, population: Population, rng: np.random.Generator) -> IntArray:
+        if population.wave > 0:
+            return NOTHING
+        once, repeats = everyone(len(population)), memory.repeats
+        # Whole rounds, so that a budget that ends in the middle still covers everyone.
+        return once if repeats == 1 else np.tile(once, repeats)
+
+    def learn(
+        self, memory: Any, population: Population, now: Now, rng: np.random.Generator
+    ) -> tuple[Any, Info]:
+        before, c_mean = memory.state, self.mean_rate()
+        if population.failed:  # nothing to learn from
+            memory.generation += 1
+            return memory, Info((before.sigma, math.nan, c_mean))
+        weights, memory = self.weigh(memory, population, rng)
+        X, sampled = population.X, population.sampled if weights.centred else None
+        if len(population.origins):
+            X = population.steps_from(before.mean, X)
+            if sampled is not None:
+                sampled = population.steps_from(before.mean, sampled)
+        after, update = self.strategy(memory).update(
+            before, X, weights.covariance, c_mean, weights.mean, sampled
+        )
+        memory = self.adapt(memory, population, before, after, update, rng)
+        memory.generation += 1
+        memory.around = population.samples.first
+        return memory, Info((memory.state.sigma, update.mu_eff, c_mean))
+
+    def recommend(self, memory: Any) -> Recommended:
+        """The mean of the search distribution: no single lucky draw can carry it away."""
+        return Recommended(memory.state.mean, *mean_and_error(memory.around))
+
+    def distribution(self, memory: Any) -> Distribution:
+        state = memory.state
+        return Distribution(state.mean, state.sigma, state.covariance.C)
+
+    def check(self, memory: Any, n: int) -> bool:
+        state = memory.state
+        vectors = (state.mean, state.p_sigma, state.p_c)
+        return (
+            all(v.shape == (n,) and bool(np.isfinite(v).all()) for v in vectors)
+            and 0.0 < state.sigma < math.inf
+            and 0.0 <= state.unfilled <= 1.0
+            and 2 <= memory.population <= max(_MOST // n, 1000)
+            and 1 <= memory.repeats <= _MOST // memory.population
+            and 0 <= memory.reevaluations <= _MOST
+            and memory.generation >= 0
+        )
+
+    def origin(self, memory: Any) -> FloatArray:
+        out: FloatArray = memory.state.mean
+        return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class CMAOptions(EvolutionStrategy):
+    """Options that the variants of CMA-ES share.
+
+    covariance
+        ``"full"``, ``"diagonal"``, or ``"slow-diagonal"``, a diagonal that learns no faster than
+        a full matrix, which noise disturbs less.
+    population
+        Candidates per generation; None: 4 + floor(3 ln d), rounded up to fill the workers;
+        see `default_population`.
+    c_mean
+        Learning rate of the mean, in (0, 1].
+    profile
+        Rank -> weight map: `Log`, `Uniform` or `PowerLift`, or a name: ``"log"``, ``"active"``
+        (log weights with a negative half), ``"uniform"``, ``"power-lift"``.
+    rates
+        ``"per-generation"``: mu_eff and the learning rates follow from the weights of each
+        update; ``"fixed"``: from the profile at the initial population, once.
+    recombination
+        ``"arithmetic"``: the mean moves to the weighted mean of the candidates;
+        ``"weiszfeld"``: one step towards their weighted geometric median, that is, weights
+        divided by the distance from the mean.
+    """
+
+    covariance: str = "full"
+    population: int | None = None
+    c_mean: float = 1.0
+    profile: Profile = field(default_factory=Log)
+    rates: str = "per-generation"
+    recombination: str = "arithmetic"
+
+    def __post_init__(self) -> None:
+        one_of("covariance", self.covariance, tuple(MODELS))
+        one_of("rates", self.rates, ("per-generation", "fixed"))
+        one_of("recombination", self.recombination, RECOMBINATIONS)
+        positive_real("c_mean", self.c_mean, most=1.0)
+        if self.population is not None:
+            integer("population", self.population, least=2)
+        object.__setattr__(self, "profile", by_name(self.profile))
+
+    def strategy(self, memory: EvolutionMemory) -> Strategy:
+        n, model = len(memory.state.mean), MODELS[self.covariance]
+        return Strategy(n, model, memory.mu_eff, self.recombination)
+
+    def profile_weights(self, population: Population) -> FloatArray:
+        return self.profile.weights(len(population.X), population.began)
+
+    def mean_rate(self) -> float:
+        return self.c_mean
+
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
+        return EvolutionMemory(**self.begin(setup, distribution))
+
+    def begin(self, setup: Setup, distribution: Distribution | None) -> dict[str, Any]:
+        """The fields of `EvolutionMemory` before the first evaluation."""
+        k = self.population or default_population(setup.dimension, setup.budget, setup.workers)
+        mu_eff = None
+        if self.rates == "fixed":
+            w = self.profile.weights(k)
+            mu_eff = 1.0 / float(w[w > 0.0] @ w[w > 0.0])
+        state = first_state(Strategy(setup.dimension, MODELS[self.covariance]), setup, distribution)
+        return {"state": state, "population": k, "mu_eff": mu_eff}
+
+    def lookahead(self, memory: Any, workers: int) -> int:
+        return early(self.population, memory, workers)
+
+
+def first_state(strategy: Strategy, setup: Setup, distribution: Distribution | None) -> State:
+    """The distribution handed over, or that of the setup."""
+    if distribution is None:
+        return strategy.start(setup.mean, setup.sigma)
+    return strategy.start(distribution.mean, distribution.sigma, distribution.C)
+
+
+def early(population: int | None, memory: EvolutionMemory, workers: int) -> int:
+    """Candidates to hand out early. A population that the user chose is left as it is; one that
+    fills the workers only once cannot spare half of them."""
+    return workers // 2 if population is None and memory.population >= 2 * workers else 0
+
+
+def mean_and_error(values: FloatArray) -> tuple[float, float]:
+    """Mean and standard error of the successful ``values``; nan where there are too few."""
+    good = values[np.isfinite(values)]
+    if len(good) == 0:
+        return math.nan, math.nan
+    se = math.nan if len(good) < 2 else float(good.std(ddof=1)) / math.sqrt(len(good))
+    return float(good.mean()), se

@@ -1,0 +1,199 @@
+"""The interface of a method: pure functions on its memory.
+
+            size, propose          (evaluate)*           learn                 recommend
+memory -------------------> Population ------> Population ------> memory', Info ---------> point
+                                 ^-- request: evaluate these (again)
+
+The loop that calls them, round by round, is `noisewise.search`:
+
+1. `size` says how many candidates the next round has, `propose` makes them.
+2. `request` names the candidates to evaluate. It is asked again when these values are there, so
+   that a method can re-evaluate some of them, until it names none.
+3. `learn` turns memory and evaluated population into the next memory.
+
+A method is a frozen dataclass of options. All that it remembers is its *memory*, a dataclass
+registered with `noisewise.plugin.data`, so that a run can be saved and resumed exactly. The memory
+belongs to the run: `learn` may change it in place and returns it. Random numbers come from the
+generator that is handed in and from nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray, IntArray
+from noisewise.core.box import Box
+from noisewise.population import Population
+
+NOTHING: IntArray = np.empty(0, dtype=np.intp)
+#: Rounds that a budget must pay for before the workers may widen them.
+_ENOUGH = 20
+
+
+@data
+@dataclass(frozen=True)
+class Setup:
+    """What is known before the first evaluation: the box, the start (``mean``, inner coordinates)
+    and its step size, the search's budget, and how many evaluations run at the same time."""
+
+    box: Box
+    mean: FloatArray
+    sigma: float
+    budget: int
+    workers: int = 1
+    #: Candidates of the next round that are handed out with each round.
+    lookahead: int = 0
+    #: Missing values without which a round may be closed.
+    late: int = 0
+
+    @property
+    def dimension(self) -> int:
+        return len(self.mean)
+
+
+class Now(NamedTuple):
+    """Where the run stands: evaluations that the search may still ask for, and had at first."""
+
+    free: int
+    budget: int
+    workers: int
+
+
+class Size(NamedTuple):
+    """Candidates of a round, and the evaluations that each is expected to cost."""
+
+    candidates: int
+    cost: float = 1.0
+
+
+class Info(NamedTuple):
+    """What a round has to say to the history: one value for each of the method's `columns`."""
+
+    row: tuple[float, ...] = ()
+
+
+class Distribution(NamedTuple):
+    """A search distribution N(mean, sigma^2 C) in inner coordinates; C is (n, n), or (n,) if it is
+    diagonal."""
+
+    mean: FloatArray
+    sigma: float
+    C: FloatArray
+
+
+class Recommended(NamedTuple):
+    """The point to use (inner coordinates), an estimate of f there and its standard error."""
+
+    x: FloatArray
+    fun: float = math.nan
+    fun_se: float = math.nan
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a method has to say about a run.
+
+    message
+        What was seen and done, in plain words.
+    diagnostics
+        Columns of numbers by name.
+    warnings
+        Sentences about what the method could not rely on.
+    deterministic
+        Whether re-evaluations agreed exactly; None if the method does not know.
+    residuals
+        Residuals of re-evaluations in units of the noise, where the method keeps them.
+    """
+
+    message: str = ""
+    diagnostics: dict[str, FloatArray] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    deterministic: bool | None = None
+    residuals: FloatArray = field(default_factory=lambda: np.empty(0))
+
+
+class Method(ABC):
+    """A method. Only `start`, `size`, `propose`, `learn` and `recommend` must be answered."""
+
+    name: ClassVar[str]
+    #: Whether only the order of the values counts, not the values themselves.
+    rank_based: ClassVar[bool] = True
+    #: Columns of the history that `learn` fills.
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
+        """The memory before the first evaluation; ``distribution`` is where another method
+        hands over."""
+
+    @abstractmethod
+    def size(self, memory: Any, now: Now) -> Size:
+        """Candidates of the next round, and what each is expected to cost."""
+
+    @abstractmethod
+    def propose(
+        self, memory: Any, n: int, pending: FloatArray, now: Now, rng: np.random.Generator
+    ) -> FloatArray:
+        """``n`` candidates, (n, d), inner coordinates; they may lie outside the box.
+
+        ``pending`` are candidates under way whose values are not known, (m, d).
+        """
+
+    def request(self, memory: Any, population: Population, rng: np.random.Generator) -> IntArray:
+        """Candidates (possibly repeated) to evaluate in this wave; empty: enough."""
+        return everyone(len(population)) if population.wave == 0 else NOTHING
+
+    @abstractmethod
+    def learn(
+        self, memory: Any, population: Population, now: Now, rng: np.random.Generator
+    ) -> tuple[Any, Info]:
+        """The memory after the round. Called after every round, failed ones too."""
+
+    @abstractmethod
+    def recommend(self, memory: Any) -> Recommended:
+        """The point to use, its value and how sure that is."""
+
+    def explain(self, memory: Any) -> Explanation:
+        """What was seen and done, for message, report and warnings."""
+        return Explanation()
+
+    def distribution(self, memory: Any) -> Distribution | None:
+        """The search as N(m, sigma^2 C), for a method that takes over; None if there is none."""
+        return None
+
+    def origin(self, memory: Any) -> FloatArray:
+        """The point around which candidates are sampled now, if there is one; else empty."""
+        return np.empty(0)
+
+    def check(self, memory: Any, n: int) -> bool:
+        """Whether this can be a memory of a run with ``n`` coordinates. Asked when a run is loaded
+        from a file, which may hold anything; the types of the fields are right."""
+        return True
+
+    def lookahead(self, memory: Any, workers: int) -> int:
+        """Candidates of the next round worth handing out early, so that no worker waits."""
+        return 0
+
+
+@lru_cache(maxsize=256)
+def everyone(k: int) -> IntArray:
+    """All of ``k`` candidates, once. Read-only, and always the same object."""
+    out = np.arange(k)
+    out.setflags(write=False)
+    return out
+
+
+def default_population(dimension: int, budget: int = 0, workers: int = 1) -> int:
+    """4 + floor(3 ln d), rounded up to a multiple of the workers; at least twice their number if
+    the budget pays for enough such rounds, so that few of them wait for the last value."""
+    n = 4 + math.floor(3.0 * math.log(dimension))
+    if workers > 1 and budget >= _ENOUGH * 2 * workers:
+        n = max(n, 2 * workers)
+    return workers * math.ceil(n / workers)

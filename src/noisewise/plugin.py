@@ -1,0 +1,54 @@
+"""What the author of a method needs, in one place; see docs/guides/add-a-method.md.
+
+>>> from noisewise.plugin import EvolutionStrategy, Method
+>>> issubclass(EvolutionStrategy, Method)
+True
+"""
+
+from noisewise._check import fraction, integer, one_of, positive_real
+from noisewise._data import data
+from noisewise.methods.evolution import CMAOptions, EvolutionMemory, EvolutionStrategy, Weights
+from noisewise.methods.method import (
+    NOTHING,
+    Distribution,
+    Explanation,
+    Info,
+    Method,
+    Now,
+    Recommended,
+    Setup,
+    Size,
+    default_population,
+    everyone,
+)
+from noisewise.noise.samples import Samples, ranks
+from noisewise.noise.weights import expected_weights, rank_weights
+from noisewise.population import Population
+
+__all__ = [
+    "NOTHING",
+    "CMAOptions",
+    "Distribution",
+    "EvolutionMemory",
+    "EvolutionStrategy",
+    "Explanation",
+    "Info",
+    "Method",
+    "Now",
+    "Population",
+    "Recommended",
+    "Samples",
+    "Setup",
+    "Size",
+    "Weights",
+    "data",
+    "default_population",
+    "everyone",
+    "expected_weights",
+    "fraction",
+    "integer",
+    "one_of",
+    "positive_real",
+    "rank_weights",
+    "ranks",
+]

@@ -1,0 +1,153 @@
+"""The candidates of one round, where they were sampled, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noisewise._data import DataError, data
+from noisewise._types import FloatArray
+from noisewise.noise.samples import Samples
+
+#: What a population is for.
+SEARCH, CONFIRMATION = "search", "confirmation"
+
+
+@data
+@dataclass(slots=True)
+class Population:
+    """Candidates in the order in which they were asked for, with all values observed so far.
+
+    X, sampled
+        The candidates in inner coordinates, after and before they were moved into the box.
+    samples
+        Observed values by candidate and repetition.
+    pending
+        Trials not told yet: id -> (candidate, slot of its value in ``samples``).
+    origins
+        Points around which the first candidates were sampled, where these were handed out before
+        the method had learnt from the previous round. The other candidates are up to date.
+    began
+        Spent fraction of the search's budget when the round began.
+    wave
+        How often the method was asked for evaluations of these candidates.
+    failed
+        Whether the round is over and no evaluation succeeded.
+    """
+
+    X: FloatArray
+    sampled: FloatArray
+    samples: Samples
+    pending: dict[int, tuple[int, int]] = field(default_factory=dict)
+    origins: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    began: float = 0.0
+    wave: int = 0
+    kind: str = SEARCH
+    failed: bool = False
+
+    @classmethod
+    def of(cls, X: FloatArray, sampled: FloatArray) -> Population:
+        """Candidates of which nothing is known yet."""
+        values = np.empty((len(X), 1))
+        values.fill(np.nan)
+        return cls(X, sampled, Samples(values))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def issue(self, ids: Sequence[int], places: Iterable[tuple[int, int]]) -> None:
+        """Trials ``ids`` will bring the values of these candidates and slots."""
+        self.pending |= zip(ids, places)  # noqa: B905
+
+    def is_whole(self, ids: list[int]) -> bool:
+        """Whether ``ids`` are all candidates in order, for the first time."""
+        return (
+            len(ids) == len(self.X)
+            and self.samples.values.shape[1] == 1
+            and ids == list(self.pending)
+            and self.kind == SEARCH
+        )
+
+    def put_whole(self, values: Sequence[float]) -> None:
+        """Store the first value of every candidate at once."""
+        self.samples.values[:, 0] = values
+        self.pending = {}
+
+    def lowest(self) -> tuple[int, float]:
+        """Index and value of the candidate with the smallest value; +inf without a success."""
+        values = self.samples.values
+        by_candidate = values[:, 0] if values.shape[1] == 1 else np.fmin.reduce(values, axis=1)
+        if self.pending:
+            by_candidate = np.where(np.isnan(by_candidate), np.inf, by_candidate)
+        i = int(by_candidate.argmin())
+        return i, float(by_candidate[i])
+
+    def steps_from(self, origin: FloatArray, X: FloatArray) -> FloatArray:
+        """``X``, one row per candidate, as if all had been sampled around ``origin``: candidates
+        that were handed out early keep their step from the point they were sampled around. It has
+        moved since, and where ranks are noise they would drag it back."""
+        early = len(self.origins)
+        if early == 0:
+            return X
+        moved: FloatArray = X.copy()
+        moved[:early] += origin - self.origins
+        return moved
+
+    def split(self, origin: FloatArray) -> tuple[Population, Population]:
+        """The candidates whose values are there, and those without any value. The latter were
+        sampled around ``origin`` unless `origins` says otherwise."""
+        k = len(self.X)
+        missing = [i for i, _ in self.pending.values()]
+        origins = np.tile(origin, (k, 1))
+        if len(self.origins):
+            origins[: len(self.origins)] = self.origins
+        unknown = Samples(np.full((len(missing), 1), np.nan))
+        late = Population(self.X[missing], self.sampled[missing], unknown)
+        late.origins = origins[missing]
+        late.issue(list(self.pending), ((i, 0) for i in range(len(missing))))
+        stays = np.ones(k, dtype=bool)
+        stays[missing] = False
+        known = Population(self.X[stays], self.sampled[stays], self.samples.rows(stays))
+        known.origins = self.origins[stays[: len(self.origins)]]
+        known.began, known.wave = self.began, self.wave
+        return known, late
+
+    def join(self, later: Population) -> Population:
+        """These candidates, then the ``later`` ones."""
+        k = len(self.X)
+        joined = Population(
+            np.concatenate((self.X, later.X)),
+            np.concatenate((self.sampled, later.sampled)),
+            self.samples.join(later.samples),
+            self.pending | {id: (k + i, slot) for id, (i, slot) in later.pending.items()},
+            origins=self.origins,
+        )
+        if len(later.origins):
+            joined.origins = np.concatenate((self.origins, later.origins))
+        return joined
+
+    def check(self, n: int, next_id: int) -> None:
+        """Raise `DataError` unless this is a population of ``n`` coordinates that could be."""
+        values, k = self.samples.values, len(self.X)
+        errors, places = self.samples.errors, list(self.pending.values())
+        fine = (
+            self.X.shape == self.sampled.shape == (k, n)
+            and k > 0
+            and values.ndim == 2
+            and len(values) == k
+            and (errors is None or errors.shape == values.shape)
+            and (len(self.origins) == 0 or self.origins.shape[1:] in ((n,), (0,)))
+            and len(self.origins) <= k
+            and bool(np.isfinite(self.X).all() and np.isfinite(self.origins).all())
+            and len(set(places)) == len(places)
+            and all(0 <= i < k and 0 <= j < values.shape[1] for i, j in places)
+            and all(np.isnan(values[i, j]) for i, j in places)
+            and all(0 <= id < next_id for id in self.pending)
+            and 0.0 <= self.began <= 1.0
+            and self.wave >= 0
+            and self.kind in (SEARCH, CONFIRMATION)
+        )
+        if not fine:
+            raise DataError("its candidates do not fit together")

@@ -1,0 +1,395 @@
+"""Moves a run on, round by round: propose, hand out, collect, learn. The only writer of a `Run`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from noisewise import _data
+from noisewise._data import DataError
+from noisewise._types import FloatArray
+from noisewise.budget import Ledger
+from noisewise.history import History
+from noisewise.methods.evolution import mean_and_error
+from noisewise.methods.method import Method, Now, Recommended, Setup, everyone
+from noisewise.noise.misranking import displacement
+from noisewise.noise.recent import Recent
+from noisewise.noise.samples import Samples
+from noisewise.population import CONFIRMATION, Population
+from noisewise.result import ALL_FAILED, BARREN, RUNNING, STOPPED
+from noisewise.run import Run
+from noisewise.trial import Trial
+
+#: Fewer evaluations than this make no round; they measure the recommendation instead.
+_LEAST = 4
+#: Candidates kept for the report, and the dimension above which they would be too few for it.
+_KEPT, _KEPT_UP_TO = 400, 50
+#: Rounds of a rehearsal, and the most numbers it may sample at a time.
+_REHEARSED, _REHEARSABLE = 2, 10**6
+#: Columns of the history that every method has.
+COLUMNS = (
+    "evaluations",
+    "population",
+    "mean_value",
+    "best_value",
+    "misranking",
+    "misranking_mean",
+    "reevaluations",
+)
+_NONE: FloatArray = np.empty((0, 0))
+
+
+class Search:
+    """A method at work on a run."""
+
+    def __init__(self, method: Method, run: Run) -> None:
+        self.method, self.run = method, run
+        #: Ids to hand out, in order.
+        self.waiting: list[int] = []
+        self.hand_out_again()
+
+    @classmethod
+    def begin(
+        cls,
+        method: Method,
+        setup: Setup,
+        ledger: Ledger,
+        streams: tuple[np.random.Generator, np.random.Generator],
+        seed: int | None = None,
+    ) -> Search:
+        """The search before the first round."""
+        columns = COLUMNS + method.columns
+        run = Run(
+            setup=setup,
+            ledger=ledger,
+            memory=method.start(setup),
+            search=streams[0],
+            bootstrap=streams[1],
+            seed=seed,
+            history=History(columns, np.empty((0, len(columns)))),
+            seen=Recent(_KEPT if setup.dimension <= _KEPT_UP_TO else 0),
+            best_x=setup.box.outer(setup.mean),
+        )
+        return cls(method, run)
+
+    def hand_out_again(self) -> None:
+        """Hand out every trial that is not told."""
+        parts = (self.run.current, self.run.next)
+        self.waiting = [id for part in parts if part is not None for id in part.pending]
+
+    @property
+    def done(self) -> bool:
+        run = self.run
+        if run.status != RUNNING:
+            return True
+        return run.current is None and run.next is None and run.ledger.remaining == 0
+
+    # -- ask
+
+    def ask(self, n: int | None) -> list[Trial]:
+        """All trials that can be evaluated now, at most ``n``."""
+        if self.done:
+            return []
+        if self.run.current is None:
+            self._open()
+        ids = self.waiting[:n]
+        self.waiting = self.waiting[len(ids) :]
+        return self._trials(ids) if ids else []
+
+    def _open(self) -> None:
+        """Begin a round, or turn to the confirmation when too little is left for one."""
+        run, method = self.run, self.method
+        early = run.next
+        k, cost, now = self._size(early)
+        if k == 0:
+            self._confirm()
+            return
+        fresh = k if early is None else k - len(early)
+        under_way = _NONE if early is None else early.X
+        population = self._sampled(fresh, under_way, now)
+        if early is not None:
+            population = early.join(population)
+            run.next = None
+        population.began = 1.0 - now.free / now.budget
+        run.current = population
+        self._request(population)
+        lookahead = min(run.setup.lookahead, k - 1)
+        if lookahead > 0 and run.ledger.free >= lookahead + 2.0 * k * cost:
+            ahead = self._sampled(lookahead, population.X, now)
+            ahead.origins = np.tile(method.origin(run.memory), (lookahead, 1))
+            run.ledger.charge(base=lookahead)
+            ahead.issue(self._ids(lookahead), zip(range(lookahead), repeat(0)))
+            run.next = ahead
+
+    def _size(self, early: Population | None) -> tuple[int, float, Now]:
+        """Candidates of the next round and what each costs. The last rounds share what is left
+        evenly, so that no evaluation is left over; 0: too few are left."""
+        run = self.run
+        setup, free = run.setup, run.ledger.free
+        now = Now(free, setup.budget, setup.workers)
+        k, cost = self.method.size(run.memory, now)
+        ahead = 0 if early is None else len(early)
+        free += ahead
+        if free < min(_LEAST, k):
+            return 0, cost, now
+        rounds = free / (cost * k)
+        if rounds < 2.0:
+            share = int(free / (cost * max(1, round(rounds))))
+            k = min(max(share, min(_LEAST, k)), free)
+        return max(k, ahead + 1) if ahead else k, cost, now
+
+    def _sampled(self, n: int, under_way: FloatArray, now: Now) -> Population:
+        run = self.run
+        sampled = self.method.propose(run.memory, n, under_way, now, run.search)
+        return Population.of(run.setup.box.repaired(sampled), sampled)
+
+    def _request(self, population: Population) -> bool:
+        """Hand out what the method asks for, as far as the ledger allows."""
+        run, k = self.run, len(population)
+        wanted = self.method.request(run.memory, population, run.bootstrap)
+        if len(wanted) == 0:
+            return False
+        early, free = len(population.origins), run.ledger.free
+        if population.wave == 0 and early == 0 and wanted is everyone(k) and k <= free:
+            run.ledger.charge(base=k)  # by far the most common
+            population.issue(self._ids(k), zip(range(k), repeat(0)))
+            return True
+        if run.next is not None:  # whose round needs someone to compare them with
+            now = Now(free, run.setup.budget, run.setup.workers)
+            free -= min(_LEAST, self.method.size(run.memory, now).candidates)
+        places = _places(population, wanted.tolist())[: max(0, free)]
+        if not places:
+            return False
+        first = sum(slot == 0 for _, slot in places)
+        population.samples.extend(1 + max(slot for _, slot in places))
+        run.ledger.charge(base=first, reevaluation=len(places) - first)
+        population.issue(self._ids(len(places)), places)
+        return True
+
+    def _confirm(self) -> None:
+        """Spend all that is left on the recommendation itself."""
+        run = self.run
+        x = self.method.recommend(run.memory).x[None]
+        n = run.ledger.charge_confirmation()
+        population = Population(x, x, Samples(np.full((1, n), np.nan)), kind=CONFIRMATION)
+        population.issue(self._ids(n), zip(repeat(0), range(n)))
+        run.current = population
+
+    def _ids(self, n: int) -> range:
+        """New ids, to be handed out."""
+        ids = range(self.run.next_id, self.run.next_id + n)
+        self.run.next_id = ids.stop
+        self.waiting += ids
+        return ids
+
+    def _trials(self, ids: list[int]) -> list[Trial]:
+        run, box = self.run, self.run.setup.box
+        current = run.current
+        if current is not None and current.is_whole(ids):
+            return [
+                Trial(id, x, "candidate") for id, x in zip(ids, box.outer(current.X), strict=True)
+            ]
+        found = []
+        for part in (current, run.next):
+            if part is None:
+                continue
+            mine = [id for id in ids if id in part.pending]
+            places = [part.pending[id] for id in mine]
+            rows = box.outer(part.X[[i for i, _ in places]]) if mine else _NONE
+            for id, x, (_, slot) in zip(mine, rows, places, strict=True):
+                kind = "candidate" if slot == 0 else "reevaluation"
+                found.append(Trial(id, x, "confirmation" if part.kind == CONFIRMATION else kind))
+        return found
+
+    # -- tell
+
+    def holder(self, id: int) -> Population | None:
+        """The population that waits for this trial."""
+        for part in (self.run.current, self.run.next):
+            if part is not None and id in part.pending:
+                return part
+        return None
+
+    def tell(
+        self, ids: list[int], values: Sequence[float], errors: Sequence[float | None] | None = None
+    ) -> bool:
+        """Values of trials that are waited for, within the range of `as_value`; +inf: failed.
+        Those that come after the end are counted and change nothing else. Returns whether there
+        may be new trials to ask for."""
+        run, current = self.run, self.run.current
+        if self.waiting:  # told before it was asked for
+            told = set(ids)
+            self.waiting = [id for id in self.waiting if id not in told]
+        run.ledger.told += len(ids)
+        if math.inf in values:
+            run.ledger.failures += sum(value == math.inf for value in values)
+        if errors is None and current is not None and current.is_whole(ids):
+            current.put_whole(values)
+            self._settle()
+            return True
+        for i, id in enumerate(ids):
+            part = run.current
+            if part is None or id not in part.pending:
+                part = run.next
+            assert part is not None
+            place = part.pending.pop(id)
+            if errors is None:
+                part.samples.values[place] = values[i]
+            else:
+                part.samples.put(*place, values[i], errors[i])
+            if part is run.current:
+                self._settle()
+        return bool(self.waiting) or run.current is None or run.status != RUNNING
+
+    def _settle(self) -> None:
+        """Go on if the last value that is waited for has come."""
+        run, current = self.run, self.run.current
+        if current is None or run.status != RUNNING:
+            return
+        if not current.pending:
+            self._advance(current)
+        elif len(current.pending) <= run.setup.late and self._may_leave(current):
+            current, late = current.split(self.method.origin(run.memory))
+            run.next = late if run.next is None else late.join(run.next)
+            run.current = current
+            self._advance(current)
+
+    def _may_leave(self, population: Population) -> bool:
+        """Whether the round can do without the candidates whose values are missing: they are few,
+        nothing else is known of them, and a whole round will follow."""
+        run, k, pending = self.run, len(population), population.pending
+        missing = [i for i, slot in pending.values() if slot == 0]
+        free = run.ledger.free
+        size = self.method.size(run.memory, Now(free, run.setup.budget, run.setup.workers))
+        return (
+            population.kind != CONFIRMATION
+            and 2 * len(pending) < k
+            and len(missing) == len(pending)
+            and bool(np.isnan(population.samples.values[missing]).all())
+            and free >= k * size.cost + run.setup.late
+            and not set(pending).intersection(self.waiting)
+        )
+
+    def _advance(self, population: Population) -> None:
+        """All trials of a wave are told: ask for more, or close the round."""
+        if population.kind == CONFIRMATION:
+            self._note_best(population)
+            self.run.confirmed, self.run.current = population.samples.values[0], None
+            return
+        population.wave += 1
+        if not self._request(population):
+            self._close(population)
+
+    def _close(self, population: Population) -> None:
+        """Learn from the round and record it."""
+        run, samples = self.run, population.samples
+        smallest = self._note_best(population)
+        population.failed = smallest == math.inf
+        run.barren = run.barren + 1 if population.failed else 0
+        run.seen.add(population.X, samples.mean())
+        setup = run.setup
+        now = Now(run.ledger.free, setup.budget, setup.workers)
+        run.memory, info = self.method.learn(run.memory, population, now, run.bootstrap)
+        misranking = math.nan
+        if samples.values.shape[1] > 1:
+            misranking, again = displacement(samples)
+            if again:
+                run.misranking.add(misranking, again)
+        first = samples.first.tolist()
+        total = sum(first)
+        mean = total / len(first) if total < math.inf else mean_and_error(samples.first)[0]
+        # Evaluations of this round and before, whatever came early.
+        spent = run.ledger.charged - (0 if run.next is None else len(run.next))
+        row = (spent, len(population), mean, smallest, misranking, run.misranking.value)
+        run.history.append((*row, run.ledger.reevaluation, *info.row))
+        run.round += 1
+        run.current = None
+        if run.barren >= BARREN:
+            run.status = ALL_FAILED
+
+    def _note_best(self, population: Population) -> float:
+        """Remember the luckiest draw; returns the smallest value of the population."""
+        run = self.run
+        i, smallest = population.lowest()
+        if smallest < run.best_value:
+            run.best_value, run.best_x = smallest, run.setup.box.outer(population.X[i])
+        return smallest
+
+    # -- what it has come to
+
+    def stop(self) -> None:
+        """End the run now; what was learnt stays."""
+        if not self.done:
+            self.run.status = STOPPED
+
+    def move(self, id: int, row: FloatArray) -> None:
+        """Trial ``id`` is evaluated at another point: ``row`` (inner coordinates) takes the place
+        of the candidate that was sampled."""
+        part = self.holder(id)
+        assert part is not None
+        i, _ = part.pending[id]
+        part.sampled[i] = row
+        part.X[i] = self.run.setup.box.repaired(row[None])[0]
+
+    def recommend(self) -> Recommended:
+        """The point to use (outer coordinates), with an honest estimate of f there."""
+        run = self.run
+        best = self.method.recommend(run.memory)
+        best = best._replace(x=run.setup.box.outer(best.x))
+        # One value left over says less about f than the last round does, and nothing of its
+        # error; one that the user asked for counts all the same.
+        asked_for = run.ledger.budget > run.setup.budget
+        n = len(run.confirmed)
+        if n and (asked_for or n >= 2 or math.isnan(best.fun)):
+            fun, se = mean_and_error(run.confirmed)
+            best = best._replace(fun=fun, fun_se=se)
+        return best
+
+
+def _places(population: Population, wanted: list[int]) -> list[tuple[int, int]]:
+    """Candidate and slot of each evaluation that is wanted and not under way."""
+    places = []
+    if population.wave == 0:
+        used, early = [0] * len(population), len(population.origins)
+    else:
+        used = (~np.isnan(population.samples.values)).sum(axis=1).tolist()
+        early = 0
+    for i in wanted:
+        if i >= early or used[i] > 0:
+            places.append((i, used[i]))
+        used[i] += 1
+    return places
+
+
+def rehearse(method: Method, run: Run) -> None:
+    """Raise `DataError` if ``run`` cannot go on, found out on a copy with made-up values. What a
+    file claims is not allocated: a run with very large populations is not rehearsed."""
+    try:
+        with np.errstate(all="ignore"):
+            _play(Search(method, _data.decode(_data.encode(run))))
+    except Exception as error:  # a file may hold anything
+        raise DataError(f"it cannot go on: {type(error).__name__}: {error}") from error
+
+
+def _play(search: Search) -> None:
+    run: Any = search.run
+    last = run.round + _REHEARSED
+    while not search.done and run.round < last:
+        if run.current is None:
+            now = Now(run.ledger.free, run.setup.budget, run.setup.workers)
+            size = search.method.size(run.memory, now)
+            k = min(size.candidates, run.ledger.remaining)
+            if k * max(size.cost, run.setup.dimension) > _REHEARSABLE:
+                break
+            if run.ledger.reserve > _REHEARSABLE:
+                break
+        search.ask(None)
+        assert run.current is not None
+        ids = list(run.current.pending)
+        search.tell(ids, [float(i) for i in range(len(ids))])
+    search.recommend()
+    search.method.explain(run.memory)

@@ -1,0 +1,25 @@
+"""One evaluation to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from noisewise._types import FloatArray
+
+
+@dataclass(slots=True, eq=False)
+class Trial:
+    """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` wants back.
+
+    ``kind`` is "candidate", "reevaluation" or "confirmation".
+
+    >>> import noisewise as nw
+    >>> opt = nw.Optimizer([0.0, 0.0], sigma0=1.0, budget=100, rng=0)
+    >>> trial = opt.ask(1)[0]
+    >>> trial.id, trial.kind, trial.x.shape
+    (0, 'candidate', (2,))
+    """
+
+    id: int
+    x: FloatArray
+    kind: str
