@@ -175,7 +175,7 @@ def test_a_lock_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def refuse(file: Any) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("noisewise.checkpoint._flock", refuse)
+    monkeypatch.setattr("noisewise._files.lock", refuse)
     with pytest.raises(nw.CheckpointError, match="cannot be used: No locks available"):
         nw.minimize(support.bumpy, **_GOOD, checkpoint=tmp_path / "run")
 
@@ -184,9 +184,11 @@ def test_a_lock_whose_file_goes_away_is_taken_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last owner may remove it between our opening and our locking it."""
-    from noisewise import checkpoint
+    from noisewise import _files
 
-    original, calls = checkpoint._flock, []
+    original, calls = _files.lock, []
+    opened: list[Path] = []
+    open_lock = _files.open_lock
 
     def meanwhile(file: Any) -> None:
         original(file)
@@ -197,9 +199,10 @@ def test_a_lock_whose_file_goes_away_is_taken_again(
             (tmp_path / "run.lock").unlink()
             (tmp_path / "run.lock").touch()
 
-    monkeypatch.setattr(checkpoint, "_flock", meanwhile)
+    monkeypatch.setattr(_files, "lock", meanwhile)
+    monkeypatch.setattr(_files, "open_lock", lambda path: opened.append(path) or open_lock(path))
     nw.minimize(support.bumpy, **_GOOD, checkpoint=tmp_path / "run")
-    assert len(calls) == 3
+    assert opened == [tmp_path / "run.lock"] * 3
 
 
 _SCRIPT = r"""
@@ -225,7 +228,8 @@ print(json.dumps({"status": r.status, "nfev": r.nfev, "message": r.message, "lef
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_returns_what_is_there(tmp_path: Path, workers: int) -> None:
     """The signal goes to the whole process group, as from a terminal."""
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     process = subprocess.Popen(
         [sys.executable, "-c", _SCRIPT, str(workers), str(tmp_path / "run")],
         stdout=subprocess.PIPE,
