@@ -22,8 +22,9 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.executors import processes, start
+from noisewise.executors._worker import serve
 from noisewise.executors.base import Limits, WorkerDied, enqueue
-from noisewise.executors.processes import Processes, _check_picklable, _work
+from noisewise.executors.processes import Processes, _check_picklable
 from noisewise.methods import CMAES, Method
 
 _GOOD: dict[str, Any] = {
@@ -349,7 +350,7 @@ def test_a_timeout_may_be_longer_than_the_system_can_wait(timeout: float) -> Non
 
 
 def test_workers_are_said_once() -> None:
-    with pytest.raises(ValueError, match=r"^workers must be said to the executor, ProcessSpec"):
+    with pytest.raises(ValueError, match=r"^set workers on the executor itself.*ProcessSpec"):
         nw.minimize(support.bumpy, **_GOOD, executor=processes(2), workers=3)
 
 
@@ -520,8 +521,8 @@ def test_a_worker_from_inside() -> None:
     answers: list[Any] = []
 
     def drive() -> None:
-        for x in (1.0, 2.0, 3.0):
-            ours.send(x)
+        for id, x in enumerate((1.0, 2.0, 3.0)):
+            ours.send((x, id))
             answers.append(ours.recv())
         ours.close()
 
@@ -533,7 +534,7 @@ def test_a_worker_from_inside() -> None:
     driver = threading.Thread(target=drive)
     driver.start()
     try:
-        _work(theirs, fun, (10.0,), [])
+        serve(theirs, fun, (10.0,), (1,))
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # the driver decides
     finally:
         signal.signal(signal.SIGINT, before)
@@ -547,9 +548,9 @@ def test_a_worker_from_inside() -> None:
 def test_a_worker_ends_when_nobody_listens() -> None:
     ours, theirs = mp.Pipe()
     before = signal.getsignal(signal.SIGINT)
-    ours.send(1.0)
+    ours.send((1.0, 0))
     try:
-        _work(theirs, lambda x: ours.close(), (), [])
+        serve(theirs, lambda x: ours.close(), (), (1,))
     finally:
         signal.signal(signal.SIGINT, before)
     assert ours.closed

@@ -13,8 +13,21 @@ from noisewise._types import FloatArray
 
 def shown(value: Any, most: int = 200) -> str:
     """``value`` as it stands in a sentence: on one line, cut to ``most`` characters."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a class of the user's may do anything
+        text = f"<{type(value).__name__} that cannot be shown>"
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def told(error: BaseException) -> str:
+    """An exception as it stands in a sentence: its type, and its message if it has one."""
+    try:
+        said = str(error)
+    except Exception:  # a class of the user's may do anything
+        said = "its message cannot be shown"
+    name = type(error).__name__
+    return f"{name}: {said}" if said else name
 
 
 def real_array(value: Any) -> FloatArray:
