@@ -32,6 +32,8 @@ def told(error: BaseException) -> str:
 
 def real_array(value: Any) -> FloatArray:
     """``value`` as an array of floats; ValueError if it is anything but real numbers."""
+    if np.ma.is_masked(value):  # an array would turn what is missing into any number
+        raise ValueError("some of them are masked")
     array = np.asarray(value)
     real = array.dtype.kind in "fiub"
     if array.dtype.kind == "O":
