@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise import executors
-from noisewise._check import one_of, shown
+from noisewise._check import arguments, flag, one_of, shown
 from noisewise.checkpoint import Journal
 from noisewise.drive import Drive
 from noisewise.errors import CheckpointError
@@ -105,10 +105,9 @@ def minimize(
     """
     one_of("on_error", on_error, ("raise", "worst"))
     _check_callables(fun, callback)
-    if not isinstance(args, (tuple, list)):
-        raise ValueError(f"args must be a tuple of further arguments of fun, got {shown(args)}")
+    given, progress = arguments("args", args), flag("progress", progress)
     path, limits = _path(checkpoint), Limits(timeout, retries)
-    with executors.start(fun, tuple(args), vectorized, workers, executor, limits) as evaluator:
+    with executors.start(fun, given, vectorized, workers, executor, limits) as evaluator:
         opt = Optimizer(
             x0,
             budget=budget,

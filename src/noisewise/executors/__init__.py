@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from noisewise._check import integer, shown
+from noisewise._check import flag, integer, shown
 from noisewise.executors.base import (
     Evaluator,
     Limits,
@@ -50,7 +50,7 @@ def start(
 ) -> Evaluator:
     """The evaluator for this objective."""
     workers = integer("workers", workers, least=1)
-    if vectorized:
+    if flag("vectorized", vectorized):
         if workers > 1 or executor is not None or limits.timeout is not None:
             raise ValueError(
                 "vectorized=True evaluates a whole batch in one call: it takes neither workers "
