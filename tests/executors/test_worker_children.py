@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +37,6 @@ def alive(pid: int) -> bool:
     with contextlib.suppress(psutil.NoSuchProcess):
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     return False
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """The test's own timeout ends it if this never comes."""
-    while not condition():
-        time.sleep(0.005)
 
 
 def pids(folder: Path) -> list[int]:
@@ -107,13 +100,12 @@ def test_children_end_with_their_worker(tmp_path: Path) -> None:
 
     with start(nested, (), False, 2, None, Limits()) as evaluator:
         evaluator.submit([nw.Trial(0, np.zeros(2), "candidate")])
-        wait_until(lambda: len(pids(tmp_path)) == 4)
+        support.wait_until(lambda: len(pids(tmp_path)) == 4)
         assert all(map(alive, pids(tmp_path)))
-    wait_until(lambda: not any(map(alive, pids(tmp_path))))
+    support.wait_until(lambda: not any(map(alive, pids(tmp_path))))
 
 
 @linux
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("pidfd", [True, False])
 def test_a_dead_worker_is_noticed_though_a_child_keeps_its_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pidfd: bool
@@ -134,7 +126,7 @@ def test_a_dead_worker_is_noticed_though_a_child_keeps_its_pipe(
     with pytest.raises(nw.EvaluationError, match="died 2 times on trial"):
         nw.minimize(fun, **_GOOD, executor=processes(1, retries=1))
     assert len(pids(tmp_path)) == 2
-    wait_until(lambda: not any(map(alive, pids(tmp_path))))
+    support.wait_until(lambda: not any(map(alive, pids(tmp_path))))
 
 
 @linux
@@ -153,7 +145,7 @@ def test_a_worker_without_a_driver_ends_with_its_children(tmp_path: Path) -> Non
         evaluator.first()
         if os.fork() == 0:  # inherits the driver's ends of all pipes
             os.closerange(0, 3)
-            wait_until((tmp_path.parent / "done").exists)
+            support.wait_until((tmp_path.parent / "done").exists)
             os._exit(0)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -162,7 +154,7 @@ def test_a_worker_without_a_driver_ends_with_its_children(tmp_path: Path) -> Non
     driver.join()
     try:
         assert len(pids(tmp_path)) == 2
-        wait_until(lambda: not any(map(alive, pids(tmp_path))))
+        support.wait_until(lambda: not any(map(alive, pids(tmp_path))))
     finally:
         (tmp_path.parent / "done").touch()
 
