@@ -50,11 +50,14 @@ def minimize(
     ----------
     fun
         ``fun(x, *args) -> float``, a noisy value at ``x``. With ``vectorized=True``,
-        ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf count as failures.
+        ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf count as failures. Values
+        beyond 1e70 in size count as 1e70, with a warning.
     x0
         Where to start; the middle of finite bounds by default.
     budget
-        How often ``fun`` may be called, everything included. Never exceeded; all of it is used.
+        How many evaluations are counted, everything included: a hard cap, and all of it is used.
+        An evaluation that was in flight when its worker or this process was killed is done again
+        and counted once.
     bounds
         ``(low, high)`` with scalars or arrays, a list of pairs, or ``scipy.optimize.Bounds``.
         None or infinite sides are open.

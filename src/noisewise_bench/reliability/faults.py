@@ -111,10 +111,18 @@ def inject(kind: str, where: str, runs: int, seed: int = 0) -> Injected:
             log = Path(folder) / "faults"
             tally.right += _is_right(kind, where, Faulty(kind, log), log, seed + run)
             tally.injected += len(set(lines(log)))
-            tally.left += sum(_is_alive(int(pid)) for pid in lines(log.with_suffix(".pids")))
+            tally.left += _left([int(pid) for pid in lines(log.with_suffix(".pids"))])
         tally.runs += 1
     tally.left += len(psutil.Process().children(recursive=True))
     return tally
+
+
+def _left(pids: list[int]) -> int:
+    """How many of these processes are there a while after they were killed."""
+    deadline = time.monotonic() + 10.0
+    while any(map(_is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return sum(map(_is_alive, pids))
 
 
 def _is_alive(pid: int) -> bool:
