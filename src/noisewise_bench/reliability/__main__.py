@@ -62,7 +62,7 @@ def _files(args: argparse.Namespace) -> Iterator[str]:
 
 def _faults(args: argparse.Namespace) -> Iterator[str]:
     return faults.table(
-        faults.inject(kind, where, args.runs, args.seed) for kind, where in faults.cases()
+        faults.inject(kind, places, args.runs, args.seed) for kind, places in faults.cases()
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import signal
@@ -103,10 +104,10 @@ class Injected:
     left: int = 0
 
 
-def inject(kind: str, where: str, runs: int, seed: int = 0) -> Injected:
-    """Runs with different seeds; ``where`` is "here", "processes" or "threads"."""
-    tally = Injected(kind, where)
-    for run in range(runs):
+def inject(kind: str, places: tuple[str, ...], runs: int, seed: int = 0) -> Injected:
+    """Runs with different seeds in each of the places "here", "processes" and "threads"."""
+    tally = Injected(kind, ", ".join(places))
+    for where, run in itertools.product(places, range(runs)):
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "faults"
             tally.right += _is_right(kind, where, Faulty(kind, log), log, seed + run)
@@ -155,12 +156,12 @@ def _is_right(kind: str, where: str, fun: Faulty, log: Path, seed: int) -> bool:
     return r.nfev == BUDGET and r.n_failures == failed and (kind not in WRONG or failed == 0)
 
 
-def cases() -> Iterator[tuple[str, str]]:
-    """All pairs of a fault and a place where it can be survived."""
+def cases() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """All faults, and the places where they can be survived."""
     for kind in (*FAILURES, *WRONG):
-        yield from ((kind, where) for where in ("here", "processes", "threads"))
+        yield kind, ("here", "processes", "threads")
     for kind in DEATHS:
-        yield kind, "processes"
+        yield kind, ("processes",)
 
 
 def table(rows: Iterator[Injected]) -> Iterator[str]:

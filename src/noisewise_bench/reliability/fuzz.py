@@ -74,10 +74,14 @@ class Tally:
     overspent: int = 0
 
 
-def _objective(calls: list[int]) -> Callable[..., float]:
-    def fun(x: Any, *args: Any) -> float:
+def _objective(calls: list[int]) -> Callable[..., Any]:
+    """A function of one point or of many that counts its evaluations."""
+
+    def fun(x: Any, *args: Any) -> Any:
+        if np.ndim(x) == 2:
+            return [fun(row) for row in x]
         calls.append(1)
-        return bumpy(np.asarray(x, dtype=float))
+        return bumpy(x)
 
     return fun
 
