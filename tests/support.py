@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import sys
+import time
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -118,6 +119,13 @@ def drive(
             opt = after_tell(opt)
         waiting = waiting[tells:]
     return asked
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for what is bound to come, however busy the machine is. What never comes is ended by
+    the timeout of the test, which is there for that and not to measure speed."""
+    while not condition():
+        time.sleep(0.005)
 
 
 def data_of(opt: nw.Optimizer) -> str:

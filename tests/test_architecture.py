@@ -18,13 +18,14 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(ROOT.rglob("*.py"))
 }
-BASE = {"_types", "_check", "_data", "_values", "errors"}
+BASE = {"_types", "_check", "_data", "_files", "_values", "errors"}
 INNER = BASE | {"core", "noise", "population", "methods", "budget", "history", "result", "problem"}
 #: What the modules of a room may import, besides each other. Rooms not listed are outermost.
 MAY_IMPORT: dict[str, set[str]] = {
     "_types": set(),
     "_check": {"_types"},
     "_data": set(),
+    "_files": set(),
     "errors": set(),
     "_values": {"_check", "errors"},
     "core": {"_types", "_check", "_data"},

@@ -402,9 +402,10 @@ def test_read_only_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise PermissionError(13, "Permission denied")
 
     opt = saved(tmp_path / "run")
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    with pytest.raises(nw.CheckpointError, match="cannot be used: Permission denied"):
-        opt.save(tmp_path / "run")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.open", refuse)
+        with pytest.raises(nw.CheckpointError, match="cannot be used: Permission denied"):
+            opt.save(tmp_path / "run")
     assert nw.Optimizer.load(tmp_path / "run").spent == 9
 
 
@@ -468,3 +469,76 @@ def test_standard_errors_and_failures_survive_in_the_journal(tmp_path: Path) -> 
     journal.close()
     assert support.data_of(nw.Optimizer.load(path)) == support.data_of(opt)
     assert checkpoint.read(path).tells[1] == (1, float("inf"), None)
+
+
+_HOSTILE_LINES: list[bytes] = [
+    b"[6, [1.0], null]",
+    b'[6, "x", null]',
+    b'[6, "1.0", null]',
+    b"[6, {}, null]",
+    b"[6, true, null]",
+    b"[6, 1" + b"0" * 400 + b", null]",
+    b"[6, NaN, null]",
+    b"[6, Infinity, null]",
+    b"[6, -Infinity, null]",
+    b'["6", 1.0, null]',
+    b"[6.0, 1.0, null]",
+    b"[true, 1.0, null]",
+    b"[[6], 1.0, null]",
+    b"[1e999, 1.0, null]",
+    b"[6, 1.0, []]",
+    b"[6, 1.0, -1.0]",
+    b"[6, 1.0, NaN]",
+    b"[6, 1.0, 1" + b"0" * 400 + b"]",
+    b"[6, 1.0]",
+    b"[]",
+    b"{}",
+    b"null",
+    b'"abc"',
+    b"[" * 2000,
+    b"[6, " + b"[" * 1500 + b"]" * 1500 + b", null]",
+    b"[6, 1.0, null]" + b" " * 10**6,
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("text", _HOSTILE_LINES, ids=range(len(_HOSTILE_LINES)))
+def test_hostile_value_lines(tmp_path: Path, text: bytes) -> None:
+    """With a checksum that fits."""
+    path = tmp_path / "run"
+    saved(path, tells=6)
+    with open(path, "ab") as file:
+        file.write(b"%s %x\n" % (text, zlib.crc32(text)))
+    with pytest.raises(nw.CheckpointError, match=r"is damaged in line 3$"):
+        nw.Optimizer.load(path)
+
+
+def test_a_checksum_in_another_spelling(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    saved(path, tells=6)
+    text = b"[6, 1.0, null]"
+    whole = path.read_bytes()
+    for crc in (b"0x%x", b"%x_", b" +%x", b"-%x", b"%x" + b"0" * 5000, b""):
+        line = crc % zlib.crc32(text) if b"%" in crc else crc
+        rewritten(path, whole + text + b" " + line + b"\n")
+        assert load(path) is None, crc
+
+
+@pytest.mark.parametrize("where", ["header", "body", "values"])
+def test_a_sparse_file_is_not_read_whole(tmp_path: Path, where: str) -> None:
+    """Its three gigabytes take no room on the disk and must not take any in memory."""
+    path, size = tmp_path / "run", 3 << 30
+    if where == "values":
+        saved(path, tells=6)
+    else:
+        head = {"noisewise": 1, "bytes": size - 100, "crc": 0}
+        path.write_bytes(b"" if where == "header" else f"{json.dumps(head)}\n".encode())
+    with open(path, "r+b") as file:
+        file.truncate(size)
+    tracemalloc.start()
+    try:
+        assert load(path) is None
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e7

@@ -22,8 +22,9 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.executors import processes, start
+from noisewise.executors._worker import serve
 from noisewise.executors.base import Limits, WorkerDied, enqueue
-from noisewise.executors.processes import Processes, _check_picklable, _work
+from noisewise.executors.processes import Processes, _check_picklable
 from noisewise.methods import CMAES, Method
 
 _GOOD: dict[str, Any] = {
@@ -43,10 +44,7 @@ def children() -> set[int]:
 def _nobody_is_left_behind() -> Any:
     before = children()
     yield
-    deadline = time.monotonic() + 5.0
-    while (left := children() - before) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert left == set()
+    support.wait_until(lambda: children() <= before)
 
 
 def trial(id: int, x: float = 0.0) -> nw.Trial:
@@ -59,7 +57,9 @@ def outcomes(evaluator: Any, trials: list[nw.Trial]) -> dict[int, Any]:
     found: dict[int, Any] = {}
     evaluator.submit(trials)
     while len(found) < len(trials):
-        outcome = evaluator.first()
+        while not evaluator.finished:
+            evaluator.receive(block=True)
+        outcome = evaluator.finished[0]
         found[outcome.id] = evaluator.finished.popleft()
     return found
 
@@ -113,9 +113,7 @@ def test_population_fills_the_workers() -> None:
 def test_workers_are_processes_that_work_at_the_same_time(tmp_path: Path) -> None:
     def fun(x: Any) -> float:
         (tmp_path / f"{os.getpid()}").touch()
-        deadline = time.monotonic() + 10.0
-        while len(list(tmp_path.iterdir())) < 3 and time.monotonic() < deadline:
-            time.sleep(0.002)
+        support.wait_until(lambda: len(list(tmp_path.iterdir())) >= 3)
         return support.bumpy(x)
 
     nw.minimize(fun, **_GOOD, workers=3)
@@ -249,17 +247,15 @@ def test_a_worker_that_dies_while_idle_costs_nothing() -> None:
 def test_timeout_counts_as_a_failure() -> None:
     def fun(x: Any) -> float:
         if x[0] > 2.5:
-            time.sleep(60.0)
+            time.sleep(6000.0)
         return support.bumpy(x)
 
-    began = time.monotonic()
     spec = processes(4, timeout=0.2)
     options = _GOOD | {"budget": 24}
     for given in ({"executor": spec}, {"workers": 4, "timeout": 0.2, "on_error": "worst"}):
         r = nw.minimize(fun, **options, **given)
         assert r.n_failures > 0
         assert r.nfev == 24
-    assert time.monotonic() - began < 40.0
 
 
 def test_timeout_needs_no_further_worker() -> None:
@@ -287,11 +283,11 @@ def test_a_pool_is_left_to_its_stragglers() -> None:
 
     def fun(x: Any) -> float:
         if x[0] > 3.0:
-            release.wait(20.0)
+            release.wait()
         return support.bumpy(x)
 
     with cf.ThreadPoolExecutor(3) as pool:
-        r = nw.minimize(fun, **(_GOOD | {"budget": 16}), executor=pool, timeout=1.0)
+        r = nw.minimize(fun, **(_GOOD | {"budget": 16}), executor=pool, timeout=3.0)
         release.set()
     assert r.n_failures == 1
     assert r.nfev == 16
@@ -333,8 +329,7 @@ def test_what_is_there_can_be_had_without_waiting(kind: str, tmp_path: Path) -> 
         where = {"processes": processes(2), "threads": pool}[kind]
         with start(fun, (), False, 1, where, Limits(timeout=60.0)) as evaluator:
             evaluator.submit([trial(i, float(i)) for i in range(3)])
-            deadline = time.monotonic() + 20.0
-            while len(evaluator.finished) < 2 and time.monotonic() < deadline:
+            while len(evaluator.finished) < 2:
                 evaluator.receive(block=False)
             assert sorted(outcome.value for outcome in evaluator.finished) == [0.0, 1.0]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["0.0", "1.0"]
@@ -349,7 +344,7 @@ def test_a_timeout_may_be_longer_than_the_system_can_wait(timeout: float) -> Non
 
 
 def test_workers_are_said_once() -> None:
-    with pytest.raises(ValueError, match=r"^workers must be said to the executor, ProcessSpec"):
+    with pytest.raises(ValueError, match=r"^set workers on the executor itself.*ProcessSpec"):
         nw.minimize(support.bumpy, **_GOOD, executor=processes(2), workers=3)
 
 
@@ -363,10 +358,10 @@ def test_second_looks_come_first() -> None:
 
 def test_timeout_is_per_evaluation() -> None:
     def fun(x: Any) -> float:
-        time.sleep(0.02)
+        time.sleep(0.1)
         return support.bumpy(x)
 
-    spec = processes(1, timeout=0.5)
+    spec = processes(1, timeout=2.5)
     r = nw.minimize(fun, **(_GOOD | {"budget": 30}), executor=spec)
     assert r.n_failures == 0
 
@@ -376,7 +371,7 @@ def test_programs_that_workers_started_end_with_them(tmp_path: Path) -> None:
     """Else every timeout would leave one that runs beside its successor."""
 
     def fun(x: Any) -> float:
-        program = subprocess.Popen(["sleep", "60"])
+        program = subprocess.Popen(["sleep", "6000"])
         (tmp_path / str(program.pid)).touch()
         return float(program.wait())
 
@@ -384,15 +379,10 @@ def test_programs_that_workers_started_end_with_them(tmp_path: Path) -> None:
     assert r.n_failures == 2
     with start(fun, (), False, 2, None, Limits()) as evaluator:  # what Ctrl-C leaves in the middle
         evaluator.submit([trial(0)])
-        deadline = time.monotonic() + 20.0
-        while len(list(tmp_path.iterdir())) < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        support.wait_until(lambda: len(list(tmp_path.iterdir())) >= 3)
     programs = [int(file.name) for file in tmp_path.iterdir()]
     assert len(programs) == 3
-    deadline = time.monotonic() + 5.0
-    while any(map(runs, programs)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not any(map(runs, programs))
+    support.wait_until(lambda: not any(map(runs, programs)))
 
 
 def runs(pid: int) -> bool:
@@ -520,8 +510,8 @@ def test_a_worker_from_inside() -> None:
     answers: list[Any] = []
 
     def drive() -> None:
-        for x in (1.0, 2.0, 3.0):
-            ours.send(x)
+        for id, x in enumerate((1.0, 2.0, 3.0)):
+            ours.send((x, id))
             answers.append(ours.recv())
         ours.close()
 
@@ -533,7 +523,7 @@ def test_a_worker_from_inside() -> None:
     driver = threading.Thread(target=drive)
     driver.start()
     try:
-        _work(theirs, fun, (10.0,), [])
+        serve(theirs, fun, (10.0,), (1,))
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # the driver decides
     finally:
         signal.signal(signal.SIGINT, before)
@@ -547,9 +537,9 @@ def test_a_worker_from_inside() -> None:
 def test_a_worker_ends_when_nobody_listens() -> None:
     ours, theirs = mp.Pipe()
     before = signal.getsignal(signal.SIGINT)
-    ours.send(1.0)
+    ours.send((1.0, 0))
     try:
-        _work(theirs, lambda x: ours.close(), (), [])
+        serve(theirs, lambda x: ours.close(), (), (1,))
     finally:
         signal.signal(signal.SIGINT, before)
     assert ours.closed

@@ -39,13 +39,6 @@ def in_a_process(work: Callable[[], Any]) -> Any:
     return process
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.002)
-
-
 @fork
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_again_and_again(tmp_path: Path, workers: int) -> None:
@@ -68,7 +61,7 @@ def test_killed_again_and_again(tmp_path: Path, workers: int) -> None:
     while kills < 8 and log.stat().st_size < 120:
         before = log.stat().st_size
         process = in_a_process(work)
-        wait_until(lambda n=before: log.stat().st_size > n)  # type: ignore[misc]
+        support.wait_until(lambda n=before: log.stat().st_size > n)  # type: ignore[misc]
         time.sleep(rng.uniform(0.0, 0.02))
         os.kill(process.pid, signal.SIGKILL)
         process.join()
@@ -123,14 +116,14 @@ def test_workers_of_a_killed_run_do_not_stand_in_the_way(tmp_path: Path) -> None
         nw.minimize(slow, **_GOOD, workers=2, checkpoint=path)
 
     process = in_a_process(work)
-    wait_until(lambda: len(log.read_text().split()) >= 2)
+    support.wait_until(lambda: len(log.read_text().split()) >= 2)
     os.kill(process.pid, signal.SIGKILL)
     process.join()
     orphans = [int(pid) for pid in set(log.read_text().split())]
     assert any(psutil.pid_exists(pid) for pid in orphans)
     r = nw.minimize(support.bumpy, **_GOOD, checkpoint=path)
     assert r.nfev == 150
-    wait_until(lambda: not any(alive(pid) for pid in orphans))
+    support.wait_until(lambda: not any(alive(pid) for pid in orphans))
 
 
 def alive(pid: int) -> bool:
@@ -146,11 +139,11 @@ def test_two_processes_on_one_checkpoint(tmp_path: Path) -> None:
 
     def patient(x: Any) -> float:
         started.touch()
-        wait_until((tmp_path / "go").exists)
+        support.wait_until((tmp_path / "go").exists)
         return support.bumpy(x)
 
     process = in_a_process(lambda: nw.minimize(patient, **_GOOD, checkpoint=path))
-    wait_until(started.exists)
+    support.wait_until(started.exists)
     with pytest.raises(nw.CheckpointError, match="in use by another process"):
         nw.minimize(support.bumpy, **_GOOD, checkpoint=path)
     (tmp_path / "go").touch()
@@ -175,7 +168,7 @@ def test_a_lock_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def refuse(file: Any) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("noisewise.checkpoint._flock", refuse)
+    monkeypatch.setattr("noisewise._files.lock", refuse)
     with pytest.raises(nw.CheckpointError, match="cannot be used: No locks available"):
         nw.minimize(support.bumpy, **_GOOD, checkpoint=tmp_path / "run")
 
@@ -184,9 +177,11 @@ def test_a_lock_whose_file_goes_away_is_taken_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last owner may remove it between our opening and our locking it."""
-    from noisewise import checkpoint
+    from noisewise import _files
 
-    original, calls = checkpoint._flock, []
+    original, calls = _files.lock, []
+    opened: list[Path] = []
+    open_lock = _files.open_lock
 
     def meanwhile(file: Any) -> None:
         original(file)
@@ -197,9 +192,10 @@ def test_a_lock_whose_file_goes_away_is_taken_again(
             (tmp_path / "run.lock").unlink()
             (tmp_path / "run.lock").touch()
 
-    monkeypatch.setattr(checkpoint, "_flock", meanwhile)
+    monkeypatch.setattr(_files, "lock", meanwhile)
+    monkeypatch.setattr(_files, "open_lock", lambda path: opened.append(path) or open_lock(path))
     nw.minimize(support.bumpy, **_GOOD, checkpoint=tmp_path / "run")
-    assert len(calls) == 3
+    assert opened == [tmp_path / "run.lock"] * 3
 
 
 _SCRIPT = r"""
@@ -225,7 +221,8 @@ print(json.dumps({"status": r.status, "nfev": r.nfev, "message": r.message, "lef
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_returns_what_is_there(tmp_path: Path, workers: int) -> None:
     """The signal goes to the whole process group, as from a terminal."""
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     process = subprocess.Popen(
         [sys.executable, "-c", _SCRIPT, str(workers), str(tmp_path / "run")],
         stdout=subprocess.PIPE,
@@ -238,7 +235,7 @@ def test_ctrl_c_returns_what_is_there(tmp_path: Path, workers: int) -> None:
     for _ in range(12):
         assert process.stdout.readline() == "call\n"
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate()
     assert process.returncode == 0, err
     told = json.loads(out.strip().splitlines()[-1])
     assert told["status"] == 3

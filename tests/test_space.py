@@ -161,3 +161,31 @@ def test_other_wrong_arguments() -> None:
         space.encode({"c": "z"})
     with pytest.raises(ValueError, match="finite numbers, got False"):
         Float(False, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda s: s.encode(5), "values must be a dictionary by name, got 5"),
+        (lambda s: s.encode({"lr": 10**400}), "lr must be a number in"),
+        (lambda s: s.encode({"kind": np.array([1, 2])}), "kind must be one of a,b, got array"),
+        (lambda s: s.encode({"n": np.array([1, 2])}), "n must be a whole number in"),
+        (lambda s: s.encode({"n": 10**400}), "n must be a whole number in"),
+        (lambda s: s.decode(5), "x must be 4 numbers, got 5"),
+        (lambda s: s.decode([1.0, "a", 0.0, 0.0]), "x must be 4 numbers, got"),
+        (lambda s: s.decode(np.ma.masked), "x must be 4 numbers, got masked"),
+        (lambda s: s.objective(5), "fun must be callable, got 5"),
+        (lambda s: Space.parse(5), "texts must be a list of texts such as name="),
+        (lambda s: Space.parse("lr=0..1"), "texts must be a list of texts such as name="),
+        (lambda s: Space.parse([5]), "texts must be a list of texts such as name="),
+        (lambda s: Float(0.0, 10**400), "the ends of a range must be finite numbers, got 1000"),
+        (lambda s: Float(0.0, 1.0, log=np.array([1, 2])), "log must be True or False, got array"),
+        (lambda s: Int(1, 9, log="yes"), "log must be True or False, got 'yes'"),
+        (lambda s: Int(1, 10**400), "the ends of a whole range must be whole numbers within"),
+        (lambda s: Choice(5), "a choice must be between two or more different words"),
+    ],
+)
+def test_what_is_of_a_wrong_kind(call: Any, said: str) -> None:
+    space = Space({"lr": "1e-4..1:log", "n": "1..9:int", "kind": "a,b"})
+    with pytest.raises(ValueError, match="^" + said):
+        call(space)

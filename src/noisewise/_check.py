@@ -10,51 +10,98 @@ import numpy as np
 
 from noisewise._types import FloatArray
 
+#: Whole numbers beyond this are not all floats, and nothing can be counted that far.
+MOST = 2**53
+
 
 def shown(value: Any, most: int = 200) -> str:
     """``value`` as it stands in a sentence: on one line, cut to ``most`` characters."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a class of the user's may do anything
+        text = f"<{type(value).__name__} that cannot be shown>"
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def told(error: BaseException) -> str:
+    """An exception as it stands in a sentence: its type, and its message if it has one."""
+    try:
+        said = str(error)
+    except Exception:  # a class of the user's may do anything
+        said = "its message cannot be shown"
+    name = type(error).__name__
+    return f"{name}: {said}" if said else name
 
 
 def real_array(value: Any) -> FloatArray:
     """``value`` as an array of floats; ValueError if it is anything but real numbers."""
+    if np.ma.is_masked(value):  # an array would turn what is missing into any number
+        raise ValueError("some of them are masked")
     array = np.asarray(value)
     real = array.dtype.kind in "fiub"
     if array.dtype.kind == "O":
         real = all(isinstance(v, numbers.Real) for v in array.flat)
     if not real:
         raise ValueError("not real numbers")
-    return np.array(array, dtype=float)
+    try:
+        return np.array(array, dtype=float)
+    except OverflowError:
+        raise ValueError("a whole number is too large") from None
 
 
-def integer(name: str, value: Any, least: int) -> int:
-    """``value`` as an int, if it is a whole number (not a bool) of at least ``least``."""
+def integer(name: str, value: Any, least: int, most: int | None = MOST) -> int:
+    """``value`` as an int, if it is a whole number (not a bool) from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {shown(value)}")
+    if most is not None and int(value) > most:
+        raise ValueError(f"{name} must be a whole number of at most {most}, got {shown(value, 30)}")
     return int(value)
 
 
 def positive_real(name: str, value: Any, most: float = math.inf) -> float:
     """``value`` as a float, if it is a finite number in (0, ``most``]."""
-    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not ok or not 0.0 < float(value) <= most or math.isinf(value):
+    number = _float(value)
+    if not 0.0 < number <= most or math.isinf(number):
         upper = "" if math.isinf(most) else f" of at most {most:g}"
         raise ValueError(f"{name} must be a positive finite number{upper}, got {shown(value)}")
-    return float(value)
+    return number
 
 
 def fraction(name: str, value: Any) -> float:
     """``value`` as a float, if it is a number in [0, 1]."""
-    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not ok or not 0.0 <= float(value) <= 1.0:
+    number = _float(value)
+    if not 0.0 <= number <= 1.0:
         raise ValueError(f"{name} must be a number between 0 and 1, got {shown(value)}")
-    return float(value)
+    return number
+
+
+def _float(value: Any) -> float:
+    """``value`` as a float, nan if it is no real number (or a bool)."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def flag(name: str, value: Any) -> bool:
+    """``value``, if it is True or False (or the number 1 or 0)."""
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)) or value not in (0, 1):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def arguments(name: str, value: Any) -> tuple[Any, ...]:
+    """``value`` as a tuple, if it is a tuple or a list."""
+    if not isinstance(value, (tuple, list)):
+        raise ValueError(f"{name} must be a tuple of further arguments of fun, got {shown(value)}")
+    return tuple(value)
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """``value``, if it is one of the words in ``choices``."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{name} must be one of {known}, got {shown(value)}")
     return str(value)

@@ -90,9 +90,7 @@ def _decode_tagged(tag: str, body: Any) -> Any:
     if tag == "~dict":
         return {decode(k): decode(v) for k, v in body}
     if tag == "~generator":
-        generator = np.random.Generator(np.random.PCG64(0))
-        generator.bit_generator.state = decode(body)
-        return generator
+        return _decode_generator(decode(body))
     cls = _CLASSES.get(tag[1:]) if tag.startswith("~") else None
     if cls is None:
         raise DataError(f"unknown kind of data {tag[:60]!r}")
@@ -100,6 +98,15 @@ def _decode_tagged(tag: str, body: Any) -> Any:
     if not isinstance(body, dict) or set(body) != set(names):
         raise DataError(f"{cls.__name__} has the fields {names}, the file gives others")
     return cls(**{name: _typed(cls, name, decode(body[name])) for name in names})
+
+
+def _decode_generator(state: Any) -> np.random.Generator:
+    words = [*state["state"].values(), state["has_uint32"], state["uinteger"]]
+    if not all(type(word) is int and 0 <= word < 2**128 for word in words):
+        raise DataError("a generator's state must be whole numbers")
+    generator = np.random.Generator(np.random.PCG64(0))
+    generator.bit_generator.state = state
+    return generator
 
 
 def _fields(cls: type) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -16,20 +17,32 @@ LARGEST = 1e70
 
 
 def as_value(value: Any) -> float:
-    """An objective value as a float within ±`LARGEST`; failures (nan, +inf) as +inf."""
+    """An objective value as a float within ±`LARGEST`; failures (nan, +inf) as +inf.
+
+    Values beyond count as ±`LARGEST`, and a UserWarning says so.
+    """
     if type(value) is not float:
         value = _real(value)
     if value == -math.inf:
         raise BadValueError("the objective must not return -inf: there is nothing below it")
     if -LARGEST <= value <= LARGEST:
         return float(value)
-    return math.copysign(LARGEST, value) if value < math.inf else math.inf
+    if not value < math.inf:
+        return math.inf
+    warnings.warn(
+        f"values beyond {LARGEST:g} in size count as {LARGEST:g} and tie with each other: rescale "
+        "the objective, or return nan where an evaluation failed",
+        stacklevel=2,
+    )
+    return math.copysign(LARGEST, value)
 
 
 def _real(value: Any) -> float:
     try:
         if isinstance(value, Real):
             return float(value)
+        if np.ma.is_masked(value):  # a missing value, which an array would turn into any number
+            raise TypeError
         array = np.asarray(value)
         if array.shape in ((), (1,)) and array.dtype.kind in "fiub":
             return float(array.reshape(()))

@@ -9,25 +9,25 @@ stays small. A last line that was cut off by a crash is dropped: its evaluation 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import math
 import os
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from noisewise import _data
+from noisewise import _data, _files
 from noisewise._check import shown
 from noisewise.errors import CheckpointError
 
 FORMAT = 2
 _MAGIC = "noisewise"
+#: Bytes of the longest header or value line, and bytes of the state that are read at a time.
+_LONGEST_LINE = 4096
+_CHUNK = 1 << 20
 #: Seconds between two fresh files of a journal.
 _FRESHEN = 5.0
 #: Flushing to the disk takes at most one part in this many of the run's time.
@@ -49,28 +49,24 @@ class Saved:
 
 def write(path: str | os.PathLike[str], method: Any, run: Any, extra: Any = None) -> None:
     """Replace ``path`` by a file with this state, or leave it as it was."""
+    with _named_errors(path):
+        real = _files.resolved(path)
+        _files.clean(real)
+        _files.replace(real, _content(method, run, extra))
+
+
+def _content(method: Any, run: Any, extra: Any) -> bytes:
     content = {"method": _encode_method(method), "run": _data.encode(run)}
     body = json.dumps(content | {"extra": _data.encode(extra or {})})
     head = json.dumps({_MAGIC: FORMAT, "bytes": len(body), "crc": zlib.crc32(body.encode())})
-    with _named_errors(path):
-        _replace(Path(path), f"{head}\n{body}\n".encode())
+    return f"{head}\n{body}\n".encode()
 
 
 def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
     """What is in ``path``; `CheckpointError` in one sentence if that is not a whole checkpoint."""
-    with _named_errors(path):
-        text = Path(path).read_bytes()
-    lines = text.split(b"\n")
-    body = _body(path, lines)
-    try:
-        content = json.loads(body)
-        kept = _data.decode(content["method"])
-        run = _data.decode(content["run"])
-        extra = _data.decode(content["extra"])
-    except (_data.DataError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
-    if type(run).__name__ != "Run" or not isinstance(extra, dict):
-        raise CheckpointError(f"checkpoint {path} is damaged: it holds no run")
+    with _named_errors(path), _files.open_regular(_files.resolved(path)) as file:
+        kept, run, extra = _state(path, _body(path, file))
+        tells = list(_tells(path, file))
     if kept is not None and method is not None and kept != method:
         raise CheckpointError(
             f"checkpoint {path} holds a run with method {shown(kept)}, not {shown(method)}: "
@@ -80,13 +76,13 @@ def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
         raise CheckpointError(
             f"checkpoint {path} was made by a method that holds a function: give it again as method"
         )
-    tells = list(_tells(path, lines[2:]))
     return Saved(method if kept is None else kept, run, tells, kept is not None, extra)
 
 
-def _body(path: Any, lines: list[bytes]) -> bytes:
+def _body(path: Any, file: IO[bytes]) -> bytes:
+    """The second line, if it is what the header in the first one says."""
     try:
-        head = json.loads(lines[0])
+        head = json.loads(file.readline(_LONGEST_LINE))
         version, length, crc = head[_MAGIC], head["bytes"], head["crc"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise CheckpointError(f"{path} is not a noisewise checkpoint") from None
@@ -99,26 +95,65 @@ def _body(path: Any, lines: list[bytes]) -> bytes:
         raise CheckpointError(
             f"checkpoint {path} has format {version!r:.20}, this noisewise reads {FORMAT}"
         )
-    if len(lines) < 2 or len(lines[1]) != length or zlib.crc32(lines[1]) != crc:
+    body = b"".join(_chunks(file, length)) if type(length) is int else b""
+    if len(body) != length or zlib.crc32(body) != crc or file.read(1) not in (b"\n", b""):
         raise CheckpointError(f"checkpoint {path} is damaged: its checksum does not match")
-    return lines[1]
+    return body
 
 
-def _tells(path: Any, lines: list[bytes]) -> Iterator[tuple[int, float, float | None]]:
+def _chunks(file: IO[bytes], length: int) -> Iterator[bytes]:
+    """The next ``length`` bytes, or those before a NUL: a sparse file must not fill the memory."""
+    while length > 0 and (chunk := file.read(min(length, _CHUNK))) and b"\0" not in chunk:
+        yield chunk
+        length -= len(chunk)
+
+
+def _state(path: Any, body: bytes) -> tuple[Any, Any, dict[str, Any]]:
+    """Method, run and extra data."""
+    try:
+        content = json.loads(body)
+        kept = _data.decode(content["method"])
+        run = _data.decode(content["run"])
+        extra = _data.decode(content["extra"])
+    except (_data.DataError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
+    if type(run).__name__ != "Run" or not isinstance(extra, dict):
+        raise CheckpointError(f"checkpoint {path} is damaged: it holds no run")
+    return kept, run, extra
+
+
+def _tells(path: Any, file: IO[bytes]) -> Iterator[tuple[int, float, float | None]]:
     """The values told after the state; what follows the last newline was cut off by a crash. A
     line that is there twice was written again after an interrupt."""
     seen: set[bytes] = set()
-    for number, line in enumerate(lines[:-1], start=3):
-        text, _, crc = line.rpartition(b" ")
+    number = 3
+    while line := file.readline(_LONGEST_LINE):
+        if not line.endswith(b"\n") and len(line) < _LONGEST_LINE:
+            return
         try:
-            if int(crc, 16) != zlib.crc32(text):
-                raise ValueError("checksum")
-            id, value, se = json.loads(text)
-        except (ValueError, TypeError):
+            told = _told(line)
+        except (ValueError, TypeError, OverflowError, RecursionError):
             raise CheckpointError(f"checkpoint {path} is damaged in line {number}") from None
         if line not in seen:
-            yield int(id), math.inf if value is None else float(value), se
+            yield told
         seen.add(line)
+        number += 1
+
+
+def _told(line: bytes) -> tuple[int, float, float | None]:
+    """Id, value and standard error; ValueError or its like if this is no such line."""
+    text, _, crc = line.removesuffix(b"\n").rpartition(b" ")
+    if crc.lower() != b"%x" % zlib.crc32(text):
+        raise ValueError("checksum")
+    id, value, se = json.loads(text)
+    fine = type(id) is int and (value is None or _is_finite(value))
+    if not fine or not (se is None or (_is_finite(se) and se >= 0.0)):
+        raise ValueError("not an id, a value and a standard error")
+    return id, math.inf if value is None else float(value), None if se is None else float(se)
+
+
+def _is_finite(number: Any) -> bool:
+    return type(number) in (int, float) and math.isfinite(number)
 
 
 def _encode_method(method: Any) -> Any:
@@ -127,32 +162,6 @@ def _encode_method(method: Any) -> Any:
         return _data.encode(method)
     except _data.DataError:
         return None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write to a neighbour, flush it to the disk, then rename: all or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-        _sync_folder(path.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush the rename, too, where folders can be flushed."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextlib.contextmanager
@@ -168,7 +177,9 @@ def _named_errors(path: Any) -> Iterator[None]:
 class Journal:
     """Keeps a checkpoint up to date while a run goes on.
 
-    A lock file beside it makes a second process on the same path fail at once.
+    A lock file beside it makes a second process on the same file fail at once. ``path`` is
+    resolved once: the working directory may change during the run, and a symbolic link must not
+    be replaced by a file.
     """
 
     path: Path
@@ -180,10 +191,15 @@ class Journal:
     _synced: float = field(default=-math.inf, init=False)
     _sync_cost: float = field(default=0.0, init=False)
 
+    def __post_init__(self) -> None:
+        with _named_errors(self.path):
+            self.path = _files.resolved(self.path)
+
     def open(self, method: Any, run: Any, extra: Any = None) -> None:
         """Write the present state; values are appended from now on."""
         self._stale = True
-        write(self.path, method, run, extra)
+        with _named_errors(self.path):
+            _files.replace(self.path, _content(method, run, extra))
         self._reopen()
         self._fresh = time.monotonic()
 
@@ -237,22 +253,23 @@ class Journal:
             self.open(method, run, extra)
 
     def lock(self) -> None:
-        """Claim the path for this process."""
+        """Claim the path for this process, and remove what killed processes left beside it."""
         name = f"{self.path}.lock"
         while self._lock is None:
             with _named_errors(self.path):
-                lock = open(name, "ab")  # noqa: SIM115
+                lock = _files.open_lock(Path(name))
             try:
                 with _named_errors(self.path):
-                    _flock(lock)
+                    _files.lock(lock)
             except BaseException:
                 lock.close()
                 raise
-            if _is_at(lock, name):
+            if _files.is_at(lock, name):
                 self._lock = lock
                 _HELD.add(lock)
             else:  # removed by its last owner between our open and our lock
                 lock.close()
+        _files.clean(self.path)
 
     def close(self) -> None:
         if self._file is not None:
@@ -277,29 +294,3 @@ def _let_go() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_let_go)
-
-
-def _is_at(file: IO[bytes], name: str) -> bool:
-    """Whether the open ``file`` is still the one called ``name``."""
-    try:
-        return os.path.samestat(os.stat(name), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
-
-
-def _flock(file: IO[bytes]) -> None:
-    """Lock ``file`` for this process, or raise at once."""
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - Windows
-        import msvcrt
-
-        lock = partial(msvcrt.locking, file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    else:
-        lock = partial(fcntl.flock, file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    try:
-        lock()
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
-            error.strerror = "it is in use by another process"
-        raise

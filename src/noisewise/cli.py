@@ -22,6 +22,7 @@ from noisewise import methods
 from noisewise._check import integer
 from noisewise.command.job import Job
 from noisewise.command.reading import Reader
+from noisewise.command.streams import prepare_streams, write_page
 from noisewise.command.template import Template
 from noisewise.command.tuning import Interrupted, Options, probe, tune
 from noisewise.parameters import FORM, Choice
@@ -35,7 +36,15 @@ DONE, NO_ANSWER, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+
+
+def _main(words: list[str]) -> int:
     if words[:1] == ["bench"]:
         return _bench(words[1:])
     # What follows -- belongs to the program and is never looked at.
@@ -58,9 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Interrupted as interrupted:
         _say(str(interrupted))
         return interrupted.code
-    except KeyboardInterrupt:
-        _say("interrupted")
-        return INTERRUPTED
     return code
 
 
@@ -186,7 +192,7 @@ def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
         reader = Reader(kind, args.regex if kind == "regex" else args.json)
     space = Space.parse(args.param)
     template = Template(tuple(args.program), args.shell)
-    seed = None if args.seed is None else integer("--seed", args.seed, 0)
+    seed = None if args.seed is None else integer("--seed", args.seed, 0, most=None)
     return Job(space, template, reader, maximize, seed, _start(space, args.start))
 
 
@@ -268,7 +274,7 @@ def _report(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else Path(args.run).with_suffix(".html")
     if out.resolve() == Path(args.run).resolve():
         raise ValueError(f"--out must differ from the run's file, got {args.out}")
-    out.write_text(page(_load(args.run), nw.__version__), encoding="utf-8")
+    write_page(out, page(_load(args.run), nw.__version__))
     print(out)
     return DONE
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise import executors
-from noisewise._check import one_of, shown
+from noisewise._check import arguments, flag, one_of, shown
 from noisewise._values import LARGEST, as_value
 from noisewise.checkpoint import Journal
 from noisewise.errors import BadValueError, CheckpointError, EvaluationError
@@ -53,11 +53,14 @@ def minimize(
     ----------
     fun
         ``fun(x, *args) -> float``, a noisy value at ``x``. With ``vectorized=True``,
-        ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf count as failures.
+        ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf count as failures. Values
+        beyond 1e70 in size count as 1e70, with a warning.
     x0
         Where to start; the middle of finite bounds by default.
     budget
-        How often ``fun`` may be called, everything included. Never exceeded; all of it is used.
+        How many evaluations are counted, everything included: a hard cap, and all of it is used.
+        An evaluation that was in flight when its worker or this process was killed is done again
+        and counted once.
     bounds
         ``(low, high)`` with scalars or arrays, a list of pairs, or ``scipy.optimize.Bounds``.
         None or infinite sides are open.
@@ -108,10 +111,9 @@ def minimize(
     """
     one_of("on_error", on_error, ("raise", "worst"))
     _check_callables(fun, callback)
-    if not isinstance(args, (tuple, list)):
-        raise ValueError(f"args must be a tuple of further arguments of fun, got {shown(args)}")
+    given, progress = arguments("args", args), flag("progress", progress)
     path, limits = _path(checkpoint), Limits(timeout, retries)
-    with executors.start(fun, tuple(args), vectorized, workers, executor, limits) as evaluator:
+    with executors.start(fun, given, vectorized, workers, executor, limits) as evaluator:
         opt = Optimizer(
             x0,
             budget=budget,

@@ -124,6 +124,7 @@ class Optimizer:
         if se is None and search.run.current is not None and search.run.current.is_whole(ids):
             array = np.asarray(value)
             plain = array.shape == (len(ids),) and array.dtype.kind in "fiu"
+            plain = plain and not isinstance(value, np.ma.MaskedArray)
             # A small sum has small terms only; it is much faster than asking each of them.
             if plain and sum(map(abs, numbers := array.tolist())) < LARGEST:
                 search.tell(ids, numbers)

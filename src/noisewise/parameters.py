@@ -14,6 +14,7 @@ coordinate per value, the largest coordinate wins.
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._check import shown
+from noisewise._check import flag, shown
 from noisewise._types import FloatArray
 
 #: Whole numbers beyond this are not all floats.
@@ -67,6 +68,7 @@ class Float(Parameter):
 
     def __post_init__(self) -> None:
         low, high = (_number(v) for v in (self.low, self.high))
+        flag("log", self.log)
         if not (low < high and math.isfinite(high - low)):
             raise ValueError(f"a range must have finite ends with low < high, got {self._range}")
         if self.log and low <= 0.0:
@@ -107,6 +109,7 @@ class Int(Parameter):
 
     def __post_init__(self) -> None:
         low, high = (_whole(v) for v in (self.low, self.high))
+        flag("log", self.log)
         if not low < high:
             raise ValueError(f"a range must have low < high, got {low}..{high}")
         if self.log and low < 1:
@@ -163,7 +166,7 @@ class Choice(Parameter):
         return self.values[int(np.argmax(u))]
 
     def encode(self, value: Any) -> FloatArray:
-        if value not in self.values:
+        if not isinstance(value, str) or value not in self.values:
             raise ValueError(f"must be one of {self.text}, got {shown(value)}")
         k = len(self.values)
         u = np.full(k, 0.5 * k / (k + 1.0))
@@ -210,7 +213,7 @@ def _to_unit(value: float, low: float, high: float, log: bool) -> float:
 
 def _is_number(value: Any) -> bool:
     finite = isinstance(value, Real) and not isinstance(value, bool)
-    return finite and abs(value) < math.inf
+    return finite and abs(value) <= sys.float_info.max
 
 
 def _number(value: Any) -> float:

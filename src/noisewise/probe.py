@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from noisewise import executors, problem
-from noisewise._check import integer
+from noisewise._check import arguments, integer
 from noisewise._types import FloatArray
 from noisewise._values import as_value
 from noisewise.core.covariance import Diagonal
@@ -102,7 +102,9 @@ def probe(
     state = strategy.start(mean, sigma)
     X = box.outer(box.repaired(strategy.sample(state, k, search)))
     limits = Limits(timeout, retries)
-    with executors.start(fun, tuple(args), False, workers, executor, limits) as evaluator:
+    with executors.start(
+        fun, arguments("args", args), False, workers, executor, limits
+    ) as evaluator:
         a, b = _values(evaluator, np.vstack((X, X))).reshape(2, k)
     if np.isposinf(a).all() and np.isposinf(b).all():
         return ProbeReport(np.nan, np.nan, np.nan, 2 * k)

@@ -29,7 +29,7 @@ _LEAST = 4
 #: Candidates kept for the report, and the dimension above which they would be too few for it.
 _KEPT, _KEPT_UP_TO = 400, 50
 #: Rounds of a rehearsal, and the most numbers it may sample at a time.
-_REHEARSED, _REHEARSABLE = 2, 10**6
+_REHEARSED, _REHEARSABLE = 2, 10**5
 #: Columns of the history that every method has.
 COLUMNS = (
     "evaluations",

@@ -52,7 +52,13 @@ class Space:
     def parse(cls, texts: Iterable[str]) -> Space:
         """The space of texts such as ``rate=1e-4..1e-1:log``."""
         found: dict[str, str] = {}
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            raise ValueError(f"texts must be a list of texts such as name=0..1, got {shown(texts)}")
         for text in texts:
+            if not isinstance(text, str):
+                raise ValueError(
+                    f"texts must be a list of texts such as name=0..1, got {shown(text)} in it"
+                )
             name, equals, rest = text.partition("=")
             if not equals:
                 raise ValueError(f"a parameter must look like name={FORM}, got {text!r}")
@@ -92,7 +98,10 @@ class Space:
 
     def decode(self, x: Any) -> dict[str, Any]:
         """Values by name at the point ``x`` of the unit cube."""
-        u = real_array(x)
+        try:
+            u = real_array(x)
+        except Exception:  # whatever its conversion to an array raises
+            u = np.empty(0)
         if u.shape != (self.dimension,) or np.isnan(u).any():
             raise ValueError(f"x must be {self.dimension} numbers, got {shown(x)}")
         values, start = {}, 0
@@ -103,6 +112,8 @@ class Space:
 
     def encode(self, values: Mapping[str, Any]) -> FloatArray:
         """A point that is decoded to ``values``; parameters left out are in the middle."""
+        if not isinstance(values, Mapping):
+            raise ValueError(f"values must be a dictionary by name, got {shown(values)}")
         for name in values:
             if name not in self.parameters:
                 raise ValueError(f"values must be of {', '.join(self.names)}, got {shown(name)}")
@@ -116,6 +127,8 @@ class Space:
 
     def objective(self, fun: Callable[[dict[str, Any]], Any]) -> Objective:
         """``fun``, a function of values by name, as a function of points."""
+        if not callable(fun):
+            raise ValueError(f"fun must be callable, got {shown(fun)}")
         return Objective(self, fun)
 
     def __eq__(self, other: object) -> bool:

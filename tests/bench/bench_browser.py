@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -85,7 +86,7 @@ class Browser:
         """Load a local file and wait until it has run."""
         self._call("Page.navigate", url=path.as_uri())
         while self.evaluate("document.readyState") != "complete":
-            pass
+            time.sleep(0.01)
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""

@@ -83,7 +83,7 @@ def careless(oracle: Oracle, budget: int, seed: int) -> FloatArray:
 
 def slow(oracle: Oracle, budget: int, seed: int) -> Any:
     """Random search that takes its time."""
-    time.sleep(0.1)
+    time.sleep(0.25)
     return random_search(oracle, budget, seed)
 
 

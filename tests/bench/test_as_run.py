@@ -202,7 +202,7 @@ def test_depth_and_reevaluations_at_d_40() -> None:
     plain = RBPEM(k_max=0)(oracle_of(problem, 4000), 4000, 1)
     start = time.process_time()
     smoothed = RBPEM()(oracle_of(problem, 4000), 4000, 1)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 5.0
     assert (plain.nit, plain.n_reevaluations) == (267, 0)
     assert smoothed.nit == pytest.approx(211, abs=2)
     assert smoothed.n_reevaluations / smoothed.nit == pytest.approx(3.95, abs=0.1)

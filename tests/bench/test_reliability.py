@@ -6,7 +6,15 @@ import sys
 
 import pytest
 
-from noisewise_bench.reliability import kills, load, utilisation, workers
+from noisewise_bench.reliability import (
+    faults,
+    fuzz,
+    hostile,
+    kills,
+    load,
+    utilisation,
+    workers,
+)
 from noisewise_bench.reliability.__main__ import main
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and signals")
@@ -52,7 +60,7 @@ def test_commands_and_their_defaults(
         return workers.Survived(where, 1, 2, 3, 4, False)
 
     def torture(number: int, fault: str, count: int, seed: int) -> kills.Tally:
-        return kills.Tally(number, fault, count)
+        return kills.Tally(number, fault, kills=count)
 
     monkeypatch.setattr(workers, "survive", survive)
     monkeypatch.setattr(kills, "torture", torture)
@@ -62,7 +70,7 @@ def test_commands_and_their_defaults(
     assert {row[-1] for row in found} == {"NO"}
     main(["kills"])
     found = rows(capsys.readouterr().out)
-    assert sum(int(row[2]) for row in found if row[0].startswith("kill -9")) == 200
+    assert sum(int(row[3]) for row in found if row[0].startswith("kill -9")) == 200
 
 
 def test_faults_of_the_disk(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,6 +85,71 @@ def test_faults_of_the_disk(capsys: pytest.CaptureFixture[str]) -> None:
     for _, injected, clear, survived, example in found:
         assert injected == clear == survived
         assert example
+
+
+def test_drivers_of_every_method_are_killed(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["methods", "--kills", "2", "--methods", "auto", "pem", "racing", "--seed", "3"])
+    found = rows(capsys.readouterr().out)
+    assert [row[1] for row in found] == ["auto", "pem", "racing"]
+    for row in found:
+        assert row[3] == "2"
+        assert row[4] == row[5]  # the same answer in every run
+        assert row[-2:] == ["0", "0"]
+
+
+def test_hostile_files(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["files", "--files", "60", "--seed", "5"])
+    found = rows(capsys.readouterr().out)
+    assert [row[0] for row in found] == [
+        "wrong fields",
+        "wrong value lines",
+        "no regular file",
+        "3 GiB of nothing",
+    ]
+    for kind, tried, refused, harmless, escaped, _ in found:
+        assert escaped == "0", kind
+        assert int(refused) + int(harmless) == int(tried)
+    assert int(found[0][1]) == 60
+
+
+def test_a_loader_that_lets_something_through_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def careless(path: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(hostile.nw.Optimizer, "load", careless)
+    assert sum(tally.escaped for tally in hostile.attack(3)) == 22
+
+
+def test_faults_of_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = [("raises", "threads"), ("returns text", "here"), ("hangs with a program", "processes")]
+    for kind, where in [*kinds, ("dies and leaves a child", "processes")]:
+        tally = faults.inject(kind, (where,), 1)
+        assert tally.injected > 0, kind
+        assert (tally.right, tally.left) == (1, 0), kind
+    assert len(list(faults.cases())) == 14
+    assert "| raises | here |" in "\n".join(faults.table(iter([faults.Injected("raises", "here")])))
+
+
+def test_random_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["fuzz", "--calls", "150", "--seed", "2"])
+    found = rows(capsys.readouterr().out)
+    assert [row[0] for row in found] == list(fuzz.FUNCTIONS)
+    for _, calls, ran, refused, unclear, overspent in found:
+        assert int(ran) + int(refused) == int(calls) == 150
+        assert min(int(ran), int(refused)) > 10
+        assert unclear == overspent == "0"
+
+
+def test_a_call_that_is_refused_in_other_words_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rude(given: object) -> tuple[int, int]:
+        raise TypeError("not iterable")
+
+    monkeypatch.setitem(fuzz.FUNCTIONS, "probe", (rude, ["x0"]))
+    assert len(fuzz.fuzz("probe", 5).unclear) == 5
 
 
 def test_the_price_of_busy_workers(monkeypatch: pytest.MonkeyPatch) -> None:

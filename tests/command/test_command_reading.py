@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shlex
 import subprocess
+import time
 
 import pytest
 from hypothesis import given
@@ -27,6 +29,19 @@ from noisewise.command.template import Template
         ("f(3) = 4;", 4.0),
         ("[1, 2]", 2.0),
         ('{"loss": 3}', 3.0),
+        ("loss \u22120.5", -0.5),  # a minus sign that is no hyphen
+        ("1e\u22125", 1e-5),
+        ("0.5\nfinished on 2024-01-05", 0.5),
+        ("0.5 at 12:34:56", 0.5),
+        ("0.5 after 3/10", 0.5),
+        ("0.5 model-5 5-fold 0.7\u00b10.1 10^3 \u20137", 0.5),
+        ("loss:0.25", 0.25),
+        ("Epoch 5: ", 5.0),
+        ("the loss is 0.25.", 0.25),
+        ("**0.25**", 0.25),
+        ("$0.25", 0.25),
+        ("3,0.25", 0.25),
+        ("\u2502 0.25 \u2502", 0.25),
     ],
 )
 def test_the_last_number_that_stands_alone(output: str, value: float) -> None:
@@ -58,6 +73,9 @@ def test_every_float_is_read_as_printed(value: float) -> None:
         (Reader("json", "loss"), '{"loss": "3"}', "'loss' is '3' and not a number"),
         (Reader("json", "loss"), '{"loss": true}', "'loss' is True and not a number"),
         (Reader("json", "loss"), '{"loss": NaN}', "the value is nan"),
+        (Reader(), "2024-01-05", "there is no number on stdout"),
+        (Reader("json", "v"), '{"v": 1' + "0" * 400 + "}", "the value is inf"),
+        (Reader("json", "v"), '{"v": -1' + "0" * 5000 + "}", "the value is -inf"),
         (Reader("json", "a.b"), '{"a": 3}', "no JSON with the key 'a.b' on stdout"),
     ],
 )
@@ -121,3 +139,30 @@ def test_the_shell_itself_agrees() -> None:
     assert subprocess.run(text, shell=True, capture_output=True, check=True).stdout.decode() == (
         hostile
     )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("reader", [Reader(), Reader("json", "v")])
+def test_long_outputs_are_read_in_linear_time(reader: Reader) -> None:
+    """A timeout of the program does not cover this."""
+    for output in (
+        "1" * 300_000,
+        "1" * 300_000 + "x",
+        "1." * 150_000,
+        "-" * 300_000 + "x",
+        ("1" * 100 + "x ") * 3_000,
+        "e1" * 150_000,
+        "1e" * 150_000,
+        "\x1b[" + "1" * 300_000,
+        "\x1b[1" * 75_000,
+        '{"v": ' + "1" * 300_000 + "}",
+        "[" * 300_000,
+    ):
+        began = time.process_time()
+        with contextlib.suppress(NoValue):
+            reader.read(output)
+        assert time.process_time() - began < 2.0, output[:20]
+
+
+def test_the_last_match_may_have_a_minus_sign() -> None:
+    assert Reader("regex", r"loss (\S+)").read("loss \u22120.5") == -0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -90,8 +91,9 @@ def check_deaths_and_errors(executor: Any, folder: Path) -> None:
     assert slow.nfev == 16
 
 
-def test_dask(client: Any, tmp_path: Path) -> None:
+def test_dask(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All in one test, since a cluster takes seconds to start."""
+    monkeypatch.setattr("noisewise.executors.on_dask._PATIENCE", 300.0)  # a busy machine
     assert nw.executors.dask(client).start(support.bumpy, (), Limits()).workers == 2
     check_deaths_and_errors(nw.executors.dask(client), tmp_path)
     client.wait_for_workers(2)
@@ -138,7 +140,13 @@ def check_arguments(client: Any) -> None:
 
 def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("noisewise.executors.on_dask._PATIENCE", 0.3)
-    spec = nw.executors.dask("tcp://127.0.0.1:9")
+    with socket.socket() as taken:  # nobody listens there, and nobody else can
+        taken.bind(("127.0.0.1", 0))
+        spec = nw.executors.dask(f"tcp://127.0.0.1:{taken.getsockname()[1]}")
+        check_no_scheduler(spec)
+
+
+def check_no_scheduler(spec: Any) -> None:
     with pytest.raises(ValueError, match=r"^client must be the address of a Dask scheduler: "):
         nw.minimize(support.bumpy, **_GOOD, executor=spec)
 

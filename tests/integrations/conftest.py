@@ -62,16 +62,14 @@ def _exists(name: str) -> bool:
 def _serve(bins: Path, folder: Path, user: str) -> Iterator[str]:
     def run(*words: str) -> None:
         as_user = {"user": user} if os.geteuid() == 0 else {}
-        done = subprocess.run(
-            words, capture_output=True, text=True, cwd=folder, timeout=120, **as_user
-        )
+        done = subprocess.run(words, capture_output=True, text=True, cwd=folder, **as_user)
         assert done.returncode == 0, f"{words}: {done.stdout} {done.stderr}"
 
     data, log = str(folder / "data"), str(folder / "log")
     run(str(bins / "initdb"), "-D", data, "-U", "noisewise", "-A", "trust", "--no-sync")
     # A socket in the folder and no port: nothing to collide with.
     options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-    run(str(bins / "pg_ctl"), "-D", data, "-l", log, "-w", "-t", "60", "-o", options, "start")
+    run(str(bins / "pg_ctl"), "-D", data, "-l", log, "-w", "-t", "600", "-o", options, "start")
     try:
         yield f"postgresql+psycopg://noisewise@/postgres?host={folder}"
     finally:

@@ -73,12 +73,11 @@ def test_a_worker_killed_in_the_middle(place: tuple[str, str], tmp_path: Path) -
     options = {"n_trials": 20, "seed": 4, "overdue": 0.3}
     flag = tmp_path / "taken"
     victim = start(support.work_and_hang, *place, "killed", str(flag), options)
-    deadline = time.monotonic() + 60
     while not flag.exists():
-        assert time.monotonic() < deadline
+        assert victim.is_alive()
         time.sleep(0.02)
     os.kill(victim.pid, signal.SIGKILL)
-    victim.join(60)
+    victim.join()
     support.work(*place, "killed", 20, options)
     running = [t for t in study.trials if t.state == optuna.trial.TrialState.RUNNING]
     assert [t.number for t in running] == [0]
@@ -104,7 +103,7 @@ def test_workers_killed_again_and_again(tmp_path: Path) -> None:
         pause *= 1.2  # a slow machine must get anywhere at all
         victim = rng.randrange(3)
         workers[victim].kill()
-        workers[victim].join(60)
+        workers[victim].join()
         workers[victim] = start(support.work, *args)
         kills += 1
     for worker in workers:

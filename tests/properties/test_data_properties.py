@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 import numpy as np
@@ -186,3 +187,18 @@ def test_any_json_is_decoded_or_refused(value: Any) -> None:
     else:
         said = "decoded"
     assert said
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, None, "1", True, 2**128, {"~float": "nan"}, [1]])
+@pytest.mark.parametrize("field", ["state", "inc", "has_uint32", "uinteger"])
+def test_generators_have_states_of_whole_numbers(wrong: Any, field: str) -> None:
+    encoded = _data.encode(np.random.default_rng(0))
+    pairs = encoded["~generator"]["~dict"]
+    inner = next(value for key, value in pairs if key == "state")["~dict"]
+    for pair in [*pairs, *inner]:
+        if pair[0] == field and not isinstance(pair[1], dict):
+            pair[1] = wrong
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(_data.DataError):
+            _data.decode(encoded)

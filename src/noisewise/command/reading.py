@@ -11,10 +11,18 @@ from typing import Any
 from noisewise._check import one_of, shown
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-#: A number that stands alone: not a part of a word, a version or a longer number.
+#: What stands between separators: spaces, commas, brackets, quotes, frames of tables.
+_TOKEN = re.compile(r"[^\s,;=()\[\]{}<>|\"'`→\u2500-\u257f]+")
+#: No part of it can match the same characters in two ways: that keeps it linear.
 _NUMBER = re.compile(
-    r"(?<![\w.])[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)(?!\w|\.\d)", re.I
+    r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf(?:inity)?)", re.I
 )
+#: What may stand around a number without being a part of it.
+_BEFORE, _AFTER = "*#$€£¥~≈@", "*.:!?%°"
+#: A minus sign as typesetters write it.
+_MINUS = "\u2212"
+#: Digits of the longest whole number that is read as such; longer ones become floats.
+_MOST_DIGITS = 300
 
 
 class NoValue(ValueError):
@@ -56,14 +64,14 @@ class Reader:
             raise NoValue(f"nothing on stdout matches {self.key!r}")
         text = found[1] if found.re.groups else found[0]
         try:
-            return float(text)
-        except (TypeError, ValueError):
+            return float(text.replace(_MINUS, "-"))
+        except (AttributeError, ValueError):
             raise NoValue(f"{shown(text, 60)}, matched by {self.key!r}, is not a number") from None
 
     def _json(self, output: str) -> float:
         for text in (output, *reversed(output.splitlines())):
             try:
-                value = _at(json.loads(text), self.key)
+                value = _at(json.loads(text, parse_int=_whole), self.key)
             except (ValueError, LookupError, TypeError, RecursionError):
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -73,10 +81,28 @@ class Reader:
 
 
 def _last(output: str) -> float:
-    found = _NUMBER.findall(output)
-    if not found:
-        raise NoValue("there is no number on stdout")
-    return float(found[-1])
+    for line in reversed(output.splitlines()):
+        found = None
+        for token in _TOKEN.finditer(line):
+            found = _number(token[0]) or found
+        if found is not None:
+            return float(found)
+    raise NoValue("there is no number on stdout")
+
+
+def _number(token: str) -> str | None:
+    """The number that a token is, or that follows the colon of a label; None if it is none: a
+    date, a time, a version, a fraction, a value with a unit."""
+    text = token.replace(_MINUS, "-").lstrip(_BEFORE).rstrip(_AFTER)
+    label, colon, rest = text.partition(":")
+    if colon and (label[:1].isalpha() or label[:1] == "_"):
+        text = rest.lstrip(_BEFORE)
+    return text if _NUMBER.fullmatch(text) else None
+
+
+def _whole(digits: str) -> int | float:
+    """A whole number of JSON; one that no float can hold is infinite."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def _at(content: Any, key: str) -> Any:

@@ -36,6 +36,12 @@ class Template:
     def check(self, names: Iterable[str]) -> None:
         """ValueError in one sentence unless exactly these parameters are used."""
         known, used = list(names), self.placeholders
+        for name in known:
+            if not re.fullmatch(_WORD, name):
+                raise ValueError(
+                    "the name of a parameter on the command line must not contain quotes, colons, "
+                    f"commas or semicolons, got {name!r}"
+                )
         for name in sorted(used - {*known, SEED}):
             raise ValueError(
                 f"the command has the placeholder {{{name}}}, but there is no --param {name}=...; "

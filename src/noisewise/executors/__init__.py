@@ -1,8 +1,9 @@
-"""Where evaluations run: here, in worker processes, on any futures-style executor, Dask or Ray.
+"""Where evaluations run: here, in worker processes or threads, on any futures-style executor,
+Dask or Ray.
 
-A *spec* says where (`processes`, `dask`, `ray`, or any ``concurrent.futures.Executor``); `start`
-turns it into an `Evaluator` bound to one objective. All evaluations of the library go through an
-evaluator.
+A *spec* says where, and which limits hold there (`processes`, `threads`, `pool`, `dask`, `ray`);
+a ``concurrent.futures.Executor`` will do as well. `start` turns it into an `Evaluator` bound to
+one objective. All evaluations of the library go through an evaluator.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from noisewise._check import integer, shown
+from noisewise._check import flag, integer, shown
 from noisewise.executors.base import (
     Evaluator,
     Limits,
@@ -20,19 +21,22 @@ from noisewise.executors.base import (
     Spec,
     Vectorized,
 )
-from noisewise.executors.futures import ExecutorSource, Futures
+from noisewise.executors.futures import pool, threads
 from noisewise.executors.on_dask import dask
 from noisewise.executors.on_ray import ray
 from noisewise.executors.processes import Processes, processes
 
 __all__ = [
     "Evaluator",
+    "Limits",
     "Outcome",
     "Spec",
     "dask",
+    "pool",
     "processes",
     "ray",
     "start",
+    "threads",
 ]
 
 
@@ -46,7 +50,7 @@ def start(
 ) -> Evaluator:
     """The evaluator for this objective."""
     workers = integer("workers", workers, least=1)
-    if vectorized:
+    if flag("vectorized", vectorized):
         if workers > 1 or executor is not None or limits.timeout is not None:
             raise ValueError(
                 "vectorized=True evaluates a whole batch in one call: it takes neither workers "
@@ -62,12 +66,12 @@ def start(
     if isinstance(executor, Spec):
         if workers > 1:
             raise ValueError(
-                f"workers must be said to the executor, {shown(executor)}, got workers={workers} "
-                "beside it"
+                "set workers on the executor itself, not also in minimize: got "
+                f"executor={shown(executor)} and workers={workers}"
             )
         return executor.start(fun, args, limits)
     if isinstance(executor, Executor):
-        return Futures(fun, args, ExecutorSource(executor, workers), limits)
+        return pool(executor, workers=workers if workers > 1 else None).start(fun, args, limits)
     raise ValueError(
         "executor must be a concurrent.futures.Executor or come from noisewise.executors, "
         f"got {shown(executor)}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise._check import integer, positive_real, real_array, shown
+from noisewise._check import integer, positive_real, real_array, shown, told
 from noisewise.errors import BadValueError
 from noisewise.trial import Trial
 
@@ -142,7 +142,7 @@ class Serial(Evaluator):
             try:
                 outcome = Outcome(trial.id, self._fun(trial.x, *self._args))
             except Exception as error:
-                outcome = Outcome(trial.id, error=error)
+                outcome = Outcome(trial.id, error=showable(error))
             self.finished.append(outcome)
 
 
@@ -166,7 +166,7 @@ class Vectorized(Evaluator):
         try:
             answer = self._fun(np.array([t.x for t in trials]), *self._args)
         except Exception as error:
-            return [Outcome(t.id, error=error) for t in trials]
+            return [Outcome(t.id, error=showable(error)) for t in trials]
         try:
             values = real_array(answer)
             said = f"an array of shape {values.shape}"
@@ -179,6 +179,17 @@ class Vectorized(Evaluator):
             )
             return [Outcome(t.id, error=wrong) for t in trials]
         return [Outcome(t.id, v) for t, v in zip(trials, values.tolist(), strict=True)]
+
+
+def showable(error: Exception) -> Exception:
+    """``error``, or one that stands for it if it cannot be shown."""
+    try:
+        str(error)
+    except Exception:  # a class of the user's may do anything
+        stand_in = RuntimeError(told(error))
+        stand_in.__cause__ = error
+        return stand_in
+    return error
 
 
 def enqueue(queue: deque[Trial], trials: list[Trial]) -> None:

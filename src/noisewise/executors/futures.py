@@ -8,18 +8,28 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError, Executor
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from noisewise._check import integer, shown, told
+from noisewise.executors import _seeding
 from noisewise.executors.base import (
     LONGEST_WAIT,
     Evaluator,
     Limits,
     Outcome,
+    Spec,
     WorkerDied,
     enqueue,
+    showable,
 )
 from noisewise.trial import Trial
 
@@ -52,18 +62,103 @@ class Source(ABC):
 
 
 class ExecutorSource(Source):
-    """The user's executor, which stays the user's to shut down."""
+    """An executor, which stays the user's to shut down unless it is our ``own``."""
 
-    def __init__(self, executor: Executor, workers: int) -> None:
+    def __init__(self, executor: Executor, workers: int | None = None, own: bool = False) -> None:
         known = getattr(executor, "_max_workers", None)
-        self._executor = executor
-        self.workers = workers if workers > 1 else int(known or os.cpu_count() or 1)
+        self._executor, self._own = executor, own
+        self.workers = workers or int(known or os.cpu_count() or 1)
+        # Forked workers repeat each other's random numbers; threads share the user's generators.
+        forks = isinstance(executor, ProcessPoolExecutor)
+        self._entropy = _seeding.entropy() if forks else None
+        self._submitted = 0
 
     def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
+        if self._entropy is not None:
+            fun = _seeding.Seeded(fun, self._entropy, self._submitted)
+            self._submitted += 1
         return self._executor.submit(fun, x, *args)
 
     def result(self, future: Any) -> Any:
         return future.result()
+
+    def close(self) -> None:
+        if self._own:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class ThreadSpec(Spec):
+    """See `threads`."""
+
+    workers: int
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        integer("workers", self.workers, least=1)
+        Limits().but(self.timeout, None)
+
+    def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Futures:
+        threads = ThreadPoolExecutor(self.workers, thread_name_prefix="noisewise")
+        source = ExecutorSource(threads, self.workers, own=True)
+        return Futures(fun, args, source, limits.but(self.timeout, None))
+
+
+def threads(workers: int, *, timeout: float | None = None) -> ThreadSpec:
+    """Threads of this process, for ``executor=``.
+
+    They suit objectives that wait for something else: another program, a network, a library that
+    releases the interpreter's lock. ``timeout`` is in seconds per evaluation; a thread cannot be
+    interrupted, so an evaluation that takes longer counts as failed but keeps its thread busy
+    until it ends.
+
+    >>> import noisewise as nw
+    >>> two = nw.executors.threads(2, timeout=60.0)
+    >>> nw.minimize(lambda x: x @ x, [1.0], sigma0=1.0, budget=20, executor=two, rng=0).nfev
+    20
+    """
+    return ThreadSpec(workers, timeout)
+
+
+@dataclass(frozen=True)
+class PoolSpec(Spec):
+    """See `pool`."""
+
+    executor: Executor
+    workers: int | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.executor, Executor):
+            raise ValueError(
+                f"executor must be a concurrent.futures.Executor, got {shown(self.executor)}"
+            )
+        if self.workers is not None:
+            integer("workers", self.workers, least=1)
+        Limits().but(self.timeout, None)
+
+    def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Futures:
+        source = ExecutorSource(self.executor, self.workers)
+        return Futures(fun, args, source, limits.but(self.timeout, None))
+
+
+def pool(
+    executor: Executor, *, workers: int | None = None, timeout: float | None = None
+) -> PoolSpec:
+    """Any ``concurrent.futures.Executor`` with limits, for ``executor=``; yours to shut down.
+
+    ``workers`` is how many evaluations it runs at the same time: what Python's own executors say
+    themselves. ``timeout`` is in seconds from when an evaluation is handed over; one that takes
+    longer counts as failed but may keep its worker busy until it ends.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import noisewise as nw
+    >>> with ThreadPoolExecutor(2) as mine:
+    ...     where = nw.executors.pool(mine, timeout=60.0)
+    ...     nw.minimize(lambda x: x @ x, [1.0], sigma0=1.0, budget=20, executor=where, rng=0).nfev
+    20
+    """
+    return PoolSpec(executor, workers, timeout)
 
 
 @dataclass(frozen=True)
@@ -143,7 +238,7 @@ class Futures(Evaluator):
                 future = self._source.submit(self._fun, trial.x, self._args)
             except Exception as error:
                 self._queue.appendleft(trial)
-                self._refuse(f"the executor takes no evaluations: {type(error).__name__}: {error}")
+                self._refuse(f"the executor takes no evaluations: {told(error)}")
                 return
             self._tickets = ticket = self._tickets + 1
             deadline = float("inf") if timeout is None else time.monotonic() + timeout
@@ -187,10 +282,10 @@ class Futures(Evaluator):
             return None if attempts <= self._limits.retries else Outcome(id, error=death)
         except (Exception, CancelledError) as error:
             if not flight.future.cancelled():
-                return Outcome(id, error=error)
+                return Outcome(id, error=showable(error))
             # Not by us: the executor is closing, or lost its scheduler.
-            said = f"the executor cancelled an evaluation: {type(error).__name__}: {error}"
-            return Outcome(id, error=BrokenExecutor(said.rstrip(": ")))
+            said = f"the executor cancelled an evaluation: {told(error)}"
+            return Outcome(id, error=BrokenExecutor(said))
 
     def _give_up(self, ticket: int) -> None:
         flight = self._flights.pop(ticket)

@@ -46,7 +46,7 @@ def dask(
     many evaluations run at the same time: all threads of all workers by default. A trial whose
     worker dies is tried again by Dask itself (``distributed.scheduler.allowed-failures`` times)
     and then ``retries`` times. An evaluation that exceeds ``timeout`` keeps its worker until it
-    ends: Dask cannot interrupt it.
+    ends: Dask cannot interrupt it. Dask unpickles what workers return: use clusters that you trust.
 
     >>> import noisewise as nw
     >>> cluster = nw.executors.dask("tcp://10.0.0.5:8786", timeout=3600.0)

@@ -43,6 +43,7 @@ def ray(
     down after the run. ``workers`` is how many evaluations run at the same time: what the
     cluster's CPUs, GPUs and other resources allow by default. ``options`` are those of a Ray
     task, such as ``num_cpus=2`` or ``num_gpus=1``. A worker that exceeds ``timeout`` is killed.
+    Ray unpickles what workers return: use clusters that you trust.
 
     >>> import noisewise as nw
     >>> nw.executors.ray(workers=8, num_gpus=1).workers  # for minimize(..., executor=...)

@@ -3,8 +3,8 @@
 Each worker has a pipe and holds one trial at a time, so it is always known which trial was lost
 with a worker. A lost trial is tried again ``retries`` times, at no extra charge: its evaluation
 never came to an end. A trial that exceeds ``timeout`` seconds ends with its worker and counts as
-a failure. A forked worker leads a process group that ends with it: programs that the objective
-started must not go on beside their successors.
+a failure. A worker leads a process group that ends with it: processes that the objective started
+must not go on beside their successors.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from multiprocessing.connection import Connection, wait
 from types import FrameType
 from typing import Any
 
-from noisewise._check import integer
+from noisewise._check import integer, shown, told
 from noisewise.errors import BadValueError
+from noisewise.executors import _groups, _seeding
+from noisewise.executors._worker import LOOK, WRONG, work
 from noisewise.executors.base import (
     LONGEST_WAIT,
     Evaluator,
@@ -36,8 +38,6 @@ from noisewise.executors.base import (
     enqueue,
 )
 from noisewise.trial import Trial
-
-_WRONG = "the objective must return one real number"
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,12 @@ def processes(
 ) -> ProcessSpec:
     """Worker processes on this machine, for ``executor=``.
 
-    ``timeout`` is in seconds per evaluation; a trial whose worker dies is tried again at most
-    ``retries`` times. None: as `noisewise.minimize` is told.
+    ``timeout`` is in seconds per evaluation: one that takes longer is ended with its worker and
+    all processes that it started, and counts as failed. A trial whose worker dies is tried again
+    at most ``retries`` times (2 by default), at no charge.
+
+    The objective may start processes of its own. The global generators of numpy and `random` are
+    seeded in the worker before each evaluation, so that forked workers do not repeat each other.
 
     >>> import noisewise as nw
     >>> two = nw.executors.processes(2, timeout=60.0)
@@ -76,8 +80,8 @@ def processes(
 class _Worker:
     process: Any
     pipe: Connection
-    #: Whether it leads a process group of its own.
-    leads: bool = False
+    #: Becomes readable when the process ends; None where the system cannot tell.
+    life: int | None
     trial: Trial | None = None
     deadline: float = float("inf")
 
@@ -93,6 +97,11 @@ class Processes(Evaluator):
         limits: Limits,
     ) -> None:
         super().__init__()
+        if mp.current_process().daemon:
+            raise ValueError(
+                "workers and timeout need processes of their own, which this daemonic process "
+                "cannot start: use workers=1 without timeout, or executors.threads"
+            )
         self.workers = workers
         self._fun, self._args, self._limits = fun, args, limits
         # Forked workers inherit the objective: lambdas and closures work.
@@ -102,6 +111,7 @@ class Processes(Evaluator):
         self._queue: deque[Trial] = deque()
         self._attempts: dict[int, int] = {}
         self._pool: list[_Worker] = []
+        self._entropy = _seeding.entropy()
 
     def submit(self, trials: list[Trial]) -> None:
         enqueue(self._queue, trials)
@@ -114,10 +124,16 @@ class Processes(Evaluator):
         busy = [w for w in self._pool if w.trial is not None]
         nearest = min((w.deadline for w in busy), default=0.0)
         patience = min(LONGEST_WAIT, max(0.0, nearest - time.monotonic()))
-        ready = set(wait([w.pipe for w in busy], patience if block else 0.0))
+        lives = [w.life for w in busy if w.life is not None]
+        if len(lives) < len(busy):
+            patience = min(patience, LOOK)
+        ready = set(wait([*(w.pipe for w in busy), *lives], patience if block else 0.0))
         for worker in busy:
-            if worker.pipe in ready:
+            # A child may keep the pipe of a dead worker open: its end of file never comes then.
+            if worker.pipe in ready or (_is_dead(worker, ready) and worker.pipe.poll()):
                 self._receive(worker)
+            elif _is_dead(worker, ready):
+                self._lost(worker)
             elif time.monotonic() >= worker.deadline:
                 self._give_up(worker)
 
@@ -135,7 +151,7 @@ class Processes(Evaluator):
             used = idle.pop() if idle else None
             worker = used or self._hire()
             try:
-                worker.pipe.send(self._queue[0].x)
+                worker.pipe.send((self._queue[0].x, self._queue[0].id))
             except OSError:
                 if used:  # it died while it was idle
                     self._dismiss(used)
@@ -150,17 +166,19 @@ class Processes(Evaluator):
         try:
             value, error = worker.pipe.recv()
         except (EOFError, OSError):
-            self._lost(worker, trial)
+            self._lost(worker)
             return
         except Exception as why:  # whatever building the value here raises
-            said = f"{_WRONG}, got what cannot be received: {type(why).__name__}: {why}"
+            said = f"{WRONG}, got what cannot be received: {told(why)}"
             value, error = None, BadValueError(said)
         self.finished.append(Outcome(trial.id, value, error))
         worker.trial, worker.deadline = None, float("inf")
         self._attempts.pop(trial.id, None)
 
-    def _lost(self, worker: _Worker, trial: Trial) -> None:
-        """The worker died with this trial: try again, or report it."""
+    def _lost(self, worker: _Worker) -> None:
+        """The worker died with its trial: try again, or report it."""
+        trial = worker.trial
+        assert trial is not None
         self._dismiss(worker)
         attempts = self._attempts[trial.id] = self._attempts.get(trial.id, 0) + 1
         if attempts <= self._limits.retries:
@@ -179,18 +197,18 @@ class Processes(Evaluator):
         ours, theirs = self._context.Pipe()
         # A fork inherits our ends of all pipes, which would keep them open if we died.
         forked = self._context.get_start_method() == "fork"
-        others = [w.pipe for w in self._pool] + [ours] if forked else []
+        others: list[Any] = [ours] if forked else []
+        for one in self._pool if forked else ():
+            others += [one.pipe, one.life]
         process = self._context.Process(
-            target=_work, args=(theirs, self._fun, self._args, others), daemon=True
+            target=work, args=(theirs, self._fun, self._args, self._entropy, others), daemon=True
         )
         with _no_interrupts():  # what handles one while forking would swallow it
             process.start()
         theirs.close()  # so that our end reads the end of file when the worker dies
-        worker = _Worker(process, ours)
         if forked:
-            with contextlib.suppress(OSError):  # it may be dead already
-                os.setpgid(process.pid, process.pid)
-                worker.leads = True
+            _groups.lead(process.pid)  # the worker does so, too: neither may come too late
+        worker = _Worker(process, ours, _life(process.pid))
         self._pool.append(worker)
         return worker
 
@@ -200,11 +218,24 @@ class Processes(Evaluator):
 
     def _end(self, worker: _Worker) -> None:
         worker.pipe.close()
-        if worker.leads:
-            with contextlib.suppress(OSError):
-                os.killpg(worker.process.pid, signal.SIGKILL)
+        _groups.end(worker.process.pid)
         worker.process.kill()
         worker.process.join()
+        if worker.life is not None:
+            os.close(worker.life)
+
+
+def _life(pid: int) -> int | None:
+    """What becomes readable when the process ends. Its sentinel does not: it is a pipe, which
+    forked children of the process keep open as well."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _is_dead(worker: _Worker, ready: set[Any]) -> bool:
+    return not worker.process.is_alive() if worker.life is None else worker.life in ready
 
 
 @contextlib.contextmanager
@@ -224,47 +255,11 @@ def _no_interrupts() -> Iterator[None]:
             handler(*came[0])
 
 
-def _work(
-    pipe: Connection, fun: Callable[..., Any], args: tuple[Any, ...], others: list[Connection]
-) -> None:
-    """A worker's life: read a point, answer with a value or an exception."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what Ctrl-C means
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    for other in others:
-        other.close()
-    while True:
-        try:
-            x = pipe.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            answer: tuple[Any, BaseException | None] = (fun(x, *args), None)
-        except Exception as error:
-            answer = (None, _sendable(error))
-        try:
-            pipe.send(answer)
-        except OSError:
-            return
-        except Exception:  # whatever pickling the value raises
-            kind = type(answer[0]).__name__
-            pipe.send((None, BadValueError(f"{_WRONG}, got a {kind}")))
-
-
-def _sendable(error: Exception) -> Exception:
-    try:
-        if type(pickle.loads(pickle.dumps(error))) is type(error):
-            return error
-    except Exception:
-        pass
-    return RuntimeError(f"{type(error).__name__}: {error}")
-
-
 def _check_picklable(fun: Callable[..., Any]) -> None:
     try:
         pickle.dumps(fun)
     except Exception as error:
         raise ValueError(
             "fun must be picklable (a function at the top level of a module) for workers > 1 on "
-            f"this platform, got {fun!r}"
+            f"this platform, got {shown(fun)}"
         ) from error

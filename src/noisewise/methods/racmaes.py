@@ -65,7 +65,8 @@ class Agreement:
         if not (spread_1 > 0.0 and spread_2 > 0.0):
             return 1.0
         shared = self.V_12 - float(np.vdot(self.E_1, self.E_2))
-        return shared / math.sqrt(spread_1 * spread_2)
+        # Apart: the product of two small spreads is zero, though that of their roots is not.
+        return min(max(shared / math.sqrt(spread_1) / math.sqrt(spread_2), -1.0), 1.0)
 
 
 @data

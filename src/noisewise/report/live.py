@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from noisewise.report.words import clock, printable, valued
+from noisewise.report.words import clock, printable, put, valued
 
 if TYPE_CHECKING:
     from noisewise.command.program import Evaluation
@@ -121,9 +121,4 @@ class Live:
         if not self._shown:
             return
         with contextlib.suppress(OSError, ValueError):  # a lost terminal is no lost evaluation
-            try:
-                self._stream.write(text)
-            except UnicodeEncodeError:
-                plain = text.replace("█", "#").replace("·", ".").replace("≈", "~")
-                self._stream.write(plain.encode("ascii", "replace").decode())
-            self._stream.flush()
+            put(text, self._stream)

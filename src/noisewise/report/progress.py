@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
 from noisewise.report.words import clock as _clock
+from noisewise.report.words import put
 
 if TYPE_CHECKING:
     from noisewise.optimizer import Optimizer
@@ -54,9 +56,5 @@ class Progress:
         return f"{bar} {spent}/{budget}  f ≈ {best.fun:.4g}  {_clock(left)} left"
 
     def _write(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-        except UnicodeEncodeError:
-            plain = text.replace("█", "#").replace("·", ".").replace("≈", "~")
-            self._stream.write(plain)
-        self._stream.flush()
+        with contextlib.suppress(OSError, ValueError):  # a lost terminal is no lost evaluation
+            put(text, self._stream)

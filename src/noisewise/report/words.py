@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TextIO
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -38,3 +38,21 @@ def clock(seconds: float) -> str:
     minutes, secs = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes:02}:{secs:02}"
+
+
+def put(text: str, stream: TextIO) -> None:
+    """Write ``text`` at once, without characters that the stream does not know."""
+    try:
+        stream.write(_fitting(text, getattr(stream, "encoding", None) or "utf-8"))
+    except UnicodeEncodeError:
+        stream.write(_fitting(text, "ascii"))
+    stream.flush()
+
+
+def _fitting(text: str, encoding: str) -> str:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = text.replace("█", "#").replace("·", ".").replace("≈", "~")
+        return plain.encode(encoding, "backslashreplace").decode(encoding)
+    return text

@@ -1,4 +1,4 @@
-"""``python -m noisewise_bench.reliability {utilisation,price,kills,workers,disk,load}``."""
+"""``python -m noisewise_bench.reliability``: every table of docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from noisewise_bench.reliability import disk, kills, load, utilisation, workers
+import noisewise as nw
+from noisewise_bench.reliability import (
+    disk,
+    faults,
+    fuzz,
+    hostile,
+    kills,
+    load,
+    utilisation,
+    workers,
+)
 
 
 def _utilisation(args: argparse.Namespace) -> Iterator[str]:
@@ -35,7 +45,29 @@ def _price(args: argparse.Namespace) -> Iterator[str]:
 def _kills(args: argparse.Namespace) -> Iterator[str]:
     share = max(1, args.kills // 2)
     cases = ((1, "kill -9", share), (4, "kill -9", args.kills - share), (4, "Ctrl-C", share // 2))
-    return kills.table(kills.torture(w, fault, n, seed=w) for w, fault, n in cases if n)
+    seed = args.seed
+    return kills.table(kills.torture(w, fault, n, seed=seed + w) for w, fault, n in cases if n)
+
+
+def _methods(args: argparse.Namespace) -> Iterator[str]:
+    return kills.table(
+        kills.torture(1 + i % 2, "kill -9", args.kills, seed=args.seed + i, method=name)
+        for i, name in enumerate(args.methods)
+    )
+
+
+def _files(args: argparse.Namespace) -> Iterator[str]:
+    return hostile.table(hostile.attack(args.files, args.seed))
+
+
+def _faults(args: argparse.Namespace) -> Iterator[str]:
+    return faults.table(
+        faults.inject(kind, places, args.runs, args.seed) for kind, places in faults.cases()
+    )
+
+
+def _fuzz(args: argparse.Namespace) -> Iterator[str]:
+    return fuzz.table(fuzz.fuzz(name, args.calls, args.seed) for name in fuzz.FUNCTIONS)
 
 
 def _workers(args: argparse.Namespace) -> Iterator[str]:
@@ -44,7 +76,7 @@ def _workers(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _disk(args: argparse.Namespace) -> Iterator[str]:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(args.seed)
     return disk.table(
         faults
         for faults in (
@@ -54,6 +86,10 @@ def _disk(args: argparse.Namespace) -> Iterator[str]:
             disk.damaged(50 * args.times, rng),
         )
     )
+
+
+def _seed(sub: argparse.ArgumentParser, default: int) -> None:
+    sub.add_argument("--seed", type=int, default=default, help=f"({default})")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -78,10 +114,25 @@ def main(argv: list[str] | None = None) -> None:
     sub.add_argument("--seeds", type=int, default=8, help="runs per function (8)")
     sub = command("kills", _kills, "kill the driver at random moments")
     sub.add_argument("--kills", type=int, default=200, help="kill -9 in all (200)")
+    _seed(sub, 0)
+    sub = command("methods", _methods, "kill the driver of every method")
+    sub.add_argument("--methods", nargs="+", default=nw.list_methods(), help="(all)")
+    sub.add_argument("--kills", type=int, default=10, help="kill -9 for each method (10)")
+    _seed(sub, 0)
     sub = command("workers", _workers, "kill workers during evaluations")
     sub.add_argument("--where", nargs="+", choices=workers.WHERE, default=workers.WHERE)
     sub = command("disk", _disk, "full disks, bad paths, rivals, damaged files")
     sub.add_argument("--times", type=int, default=20, help="of each fault (20)")
+    _seed(sub, 1)
+    sub = command("files", _files, "load files that were made to do harm")
+    sub.add_argument("--files", type=int, default=2000, help="with wrong fields (2000)")
+    _seed(sub, 0)
+    sub = command("faults", _faults, "objectives that misbehave")
+    sub.add_argument("--runs", type=int, default=3, help="of each fault and place (3)")
+    _seed(sub, 0)
+    sub = command("fuzz", _fuzz, "random calls of the library")
+    sub.add_argument("--calls", type=int, default=5000, help="of each function (5000)")
+    _seed(sub, 0)
     command("load", lambda args: load.table(), "evaluations, coordinates, workers: many of each")
     args = parser.parse_args(argv)
     rows: Iterable[str] = args.run(args)

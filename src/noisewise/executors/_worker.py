@@ -1,0 +1,79 @@
+"""What a worker process does."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import pickle
+import signal
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from noisewise._check import told
+from noisewise.errors import BadValueError
+from noisewise.executors import _groups, _seeding
+from noisewise.executors.base import showable
+
+WRONG = "the objective must return one real number"
+#: Seconds between two looks at whether the other side is alive, where that must be looked at.
+LOOK = 1.0
+
+
+def work(
+    pipe: Connection,
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    entropy: tuple[int, ...],
+    others: list[Any],
+) -> None:
+    """The life of a worker process."""
+    _groups.lead()
+    mp.current_process().daemon = False  # ours to end, but it may have children
+    for other in others:
+        if isinstance(other, int):
+            os.close(other)
+        elif other is not None:
+            other.close()
+    serve(pipe, fun, args, entropy)
+    _groups.end_others()
+
+
+def serve(
+    pipe: Connection, fun: Callable[..., Any], args: tuple[Any, ...], entropy: tuple[int, ...]
+) -> None:
+    """Read a point, answer with a value or an exception, until the driver is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what Ctrl-C means
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    driver = os.getppid()
+    while True:
+        try:
+            while not pipe.poll(LOOK):
+                if os.getppid() != driver:  # another process keeps its end open
+                    return
+            x, id = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            _seeding.seed(entropy, id)
+            answer: tuple[Any, BaseException | None] = (fun(x, *args), None)
+        except Exception as error:
+            answer = (None, _sendable(error))
+        try:
+            pipe.send(answer)
+        except OSError:
+            return
+        except Exception:  # whatever pickling the value raises
+            kind = type(answer[0]).__name__
+            pipe.send((None, BadValueError(f"{WRONG}, got a {kind}")))
+
+
+def _sendable(error: Exception) -> Exception:
+    error = showable(error)
+    try:
+        if type(pickle.loads(pickle.dumps(error))) is type(error):
+            return error
+    except Exception:
+        pass
+    return RuntimeError(told(error))
