@@ -112,7 +112,9 @@ def values(executor: Any, budget: int = 24) -> list[float]:
         evaluator.submit([nw.Trial(i, np.zeros(2), "candidate") for i in range(budget)])
         by_id: dict[int, float] = {}
         while len(by_id) < budget:
-            outcome = evaluator.first()
+            while not evaluator.finished:
+                evaluator.receive(block=True)
+            outcome = evaluator.finished[0]
             assert outcome.error is None
             by_id[outcome.id] = outcome.value
             evaluator.finished.popleft()

@@ -142,7 +142,8 @@ def test_a_worker_without_a_driver_ends_with_its_children(tmp_path: Path) -> Non
     def drive() -> None:
         evaluator = start(fun, (), False, 2, None, Limits())
         evaluator.submit([nw.Trial(0, np.zeros(2), "candidate")])
-        evaluator.first()
+        while not evaluator.finished:
+            evaluator.receive(block=True)
         if os.fork() == 0:  # inherits the driver's ends of all pipes
             os.closerange(0, 3)
             support.wait_until((tmp_path.parent / "done").exists)
