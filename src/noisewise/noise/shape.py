@@ -23,9 +23,10 @@ from noisewise._types import FloatArray
 #: Groups that count: older ones fade.
 _RECALL = 30.0
 #: Values that a group needs, and that all groups need before they say something about tails.
-_LEAST, _ENOUGH = 5, 60
-#: Skewness of one group counts as at most this: that of a large group is known better and larger.
-_SKEWED = 1.5
+_LEAST, _ENOUGH = 4, 60
+#: The skewness of a skewed law's sample grows with its size; that of this many values is kept, and
+#: what a larger group shows counts as at most this.
+_TYPICAL, _SKEWED = 10, 1.5
 #: Median of |t3|, and the logarithms of both densities at zero, the median being one.
 _T3 = 0.7648923284
 _T3_LOG = math.log(2.0 * _T3 * 2.0 / (math.pi * math.sqrt(3.0)))
@@ -62,7 +63,8 @@ class Shape:
         u = np.clip(u / size, -_FAR, _FAR)
         keep = 1.0 - 1.0 / _RECALL
         groups = keep * self.groups + 1.0
-        skew = min(max(skewness(u), -_SKEWED), _SKEWED)
+        skew = skewness(u) * math.sqrt(max(1.0, _TYPICAL / len(good)))
+        skew = min(max(skew, -_SKEWED), _SKEWED)
         return Shape(
             keep * self.low + _evidence(-u[u < 0.0]),
             keep * self.high + _evidence(u[u > 0.0]),
@@ -81,7 +83,7 @@ def skewness(y: FloatArray) -> float:
         return 0.0
     d = d / size
     square = d * d
-    return float(d @ square) / len(y) / (float(square.mean()) ** 1.5)
+    return float(d @ square) / len(y) / math.pow(float(square.mean()), 1.5)
 
 
 def _evidence(u: FloatArray) -> float:
