@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisewise._data import decode, encode
-from noisewise.final import Race, request, reserve, settle, start
+from noisewise.final import Race, pace, request, reserve, settle, start
 from noisewise.finalists import Best, finalists
 
 
@@ -32,6 +32,23 @@ def test_the_reserve_leaves_three_quarters_for_the_search(budget: int, d: int) -
 @given(st.integers(1, 10**5), st.integers(1, 1000))
 def test_a_larger_budget_never_means_fewer_confirmations(budget: int, d: int) -> None:
     assert reserve(budget + 1, d).confirm >= reserve(budget, d).confirm
+
+
+@given(st.integers(1, 10**6), st.integers(1, 1000), st.floats(0.0, 10.0))
+def test_a_search_that_still_makes_progress_keeps_less(budget: int, d: int, speed: float) -> None:
+    slow, fast = reserve(budget, d), reserve(budget, d, pace=speed)
+    assert fast.race <= slow.race
+    assert min(7, slow.confirm) <= fast.confirm <= slow.confirm
+
+
+def test_the_pace_is_that_of_the_squared_step_size() -> None:
+    evaluations = np.arange(10.0, 1000.0, 10.0)
+    assert pace(evaluations, 10.0 ** (-0.01 * evaluations)) == pytest.approx(0.02)
+    assert pace(evaluations, np.ones(len(evaluations))) == 0.0
+    assert pace(evaluations, np.exp(0.1 * evaluations)) == 0.0
+    assert pace(evaluations[:2], np.array([1.0, 0.1])) == 0.0
+    stopped = np.where(evaluations < 300.0, 10.0 ** (-0.01 * evaluations), 1e-3)
+    assert pace(evaluations, stopped) == 0.0
 
 
 def test_from_ten_parameters_on_there_is_no_race() -> None:
