@@ -132,7 +132,7 @@ def test_the_best_points_are_those_of_a_sorted_list(n: int, d: int, seed: int) -
 def test_the_preferred_point(d: int, budget: int, weight: float) -> None:
     X = np.random.default_rng(d).normal(size=(50, d))
     best, mean = Best.empty(budget, d).insert(X, X[:, 0]), np.full(d, 9.0)
-    found, tenth = finalists(mean, best, budget), best.tenth()
+    found, tenth = finalists(mean, np.full(d, 10.0), best, budget), best.tenth()
     assert tenth is not None
     np.testing.assert_allclose(found[0], weight * tenth + (1.0 - weight) * mean)
     np.testing.assert_array_equal(found[1], X[X[:, 0].argmin()])
@@ -141,4 +141,12 @@ def test_the_preferred_point(d: int, budget: int, weight: float) -> None:
 
 def test_without_a_success_the_mean_is_the_only_finalist() -> None:
     best = Best.empty(100, 2).insert(np.ones((3, 2)), np.full(3, np.inf))
-    assert finalists(np.zeros(2), best, 100).tolist() == [[0.0, 0.0]]
+    assert finalists(np.zeros(2), np.ones(2), best, 100).tolist() == [[0.0, 0.0]]
+
+
+def test_a_tenth_outside_the_search_distribution_is_not_used() -> None:
+    best = Best.empty(100, 2).insert(np.ones((9, 2)), np.arange(9.0))
+    for deviation in (0.1, 0.0):
+        found = finalists(np.zeros(2), np.full(2, deviation), best, 100)
+        assert found.tolist() == [[0.0, 0.0], [1.0, 1.0]]
+    assert len(finalists(np.zeros(2), np.ones(2), best, 100)) == 3

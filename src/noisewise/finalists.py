@@ -7,9 +7,10 @@
 | best | the point with the smallest value: the luckiest draw | (d,) |
 
 Noise in the last rounds moves the mean. The average of the best tenth depends on the whole run
-and less on any single draw, but it lags behind a search that still makes progress. Half way
-between the two is better than either where the run is long; where it is short the mean has not
-arrived yet and the tenth alone is better.
+and less on any single draw, but it lags behind a search that still makes progress; it then lies
+outside the search distribution and is not used. Otherwise half way between the two is better
+than either where the run is long; where it is short the mean has not arrived yet and the tenth
+alone is better.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from noisewise._types import FloatArray
 _MOST, _LEAST = 200, 5
 #: Up to this dimension, and up to this many evaluations per parameter, a run counts as short.
 _LOW, _SHORT = 5, 100
+#: Root mean square distance from the mean, in standard deviations, up to which the tenth counts as
+#: inside the search distribution. It is about one half where noise dominates.
+_INSIDE = 1.5
 
 
 @data
@@ -70,13 +74,20 @@ class Best:
         return np.asarray(self.X[:k].mean(axis=0))
 
 
-def finalists(mean: FloatArray, best: Best, budget: int) -> FloatArray:
+def finalists(mean: FloatArray, deviations: FloatArray, best: Best, budget: int) -> FloatArray:
     """Up to three points in rows, the preferred one first: the point to return without a race,
-    the best measured one, and the mean of the distribution."""
+    the best measured one, and the mean of the distribution if it is not the first.
+
+    ``deviations`` are the standard deviations of the search distribution along the coordinates,
+    in the units of ``mean``.
+    """
     tenth = best.tenth()
     if tenth is None:
         return np.array([mean])
     d = len(mean)
+    away = (tenth - mean) / np.maximum(deviations, np.finfo(float).tiny)
+    if not float(np.sqrt(np.mean(np.minimum(np.abs(away), 1e100) ** 2))) <= _INSIDE:
+        return np.array([mean, best.X[0]])
     short = d <= _LOW and budget <= _SHORT * d
     preferred = tenth if short else 0.5 * (mean + tenth)
     return np.array([preferred, best.X[0], mean])
