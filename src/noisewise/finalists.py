@@ -25,7 +25,7 @@ from noisewise._types import FloatArray
 #: Points that are kept at most, and that make the average at least.
 _MOST, _LEAST = 200, 5
 #: Up to this dimension, and up to this many evaluations per parameter, a run counts as short.
-_LOW, _SHORT = 5, 100
+_LOW, _SHORT = 5, 50
 #: Root mean square distance from the mean, in standard deviations, up to which the tenth counts as
 #: inside the search distribution. It is about one half where noise dominates.
 _INSIDE = 1.5
