@@ -17,7 +17,7 @@ from noisewise._types import FloatArray, IntArray
 
 #: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
 _RACE, _CONFIRM = 0.4, 0.6
-_RACE_LEAST, _CONFIRM_LEAST = 4, 7
+_RACE_LEAST, _CONFIRM_LEAST = 4, 8
 #: Largest part of a small budget that both may take, and the dimension from which on finalists
 #: differ too little for a race.
 _PART, _RACE_BELOW = 4, 10

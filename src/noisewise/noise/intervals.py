@@ -52,7 +52,7 @@ def mean(y: FloatArray, skew: float | None = None) -> Interval:
     Under skewed noise a small sample rarely holds the large values that carry the mean; its
     standard deviation is then too small exactly when its mean is too low. The expansion of the
     t statistic gives t g (t / 3) / sqrt(n) for the missing length, with the skewness of the
-    noise. The skewness of a small sample is much smaller than that, hence a factor 3.6 up to
+    noise. The skewness of a small sample is much smaller than that, hence a factor 3.3 up to
     twenty values, which falls to one as n grows. ``skew`` is the skewness of small samples seen
     elsewhere in the run; it counts half up to twenty values, and less and less beyond.
     """
@@ -68,7 +68,7 @@ def mean(y: FloatArray, skew: float | None = None) -> Interval:
     g = skewness(d) if n > 3 else 0.0  # Student's interval is long enough for fewer
     if skew is not None and n > 3:
         g += 0.5 * small * (skew - g)
-    more = (1.0 + 2.6 * math.sqrt(small)) / 3.0 * t * g / math.sqrt(n)
+    more = (1.0 + 2.3 * math.sqrt(small)) / 3.0 * t * g / math.sqrt(n)
     low = centre - t * se * (1.0 + max(0.0, -more))
     return Interval(centre, se, low, centre + t * se * (1.0 + max(0.0, more)))
 
