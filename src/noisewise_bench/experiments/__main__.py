@@ -1,4 +1,4 @@
-"""Run a study: ``python -m noisewise_bench.experiments NAME``."""
+"""Run a study: ``python -m noisewise_bench.experiments NAME``, also NAME = coverage."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from noisewise_bench.experiments import (
     ablation,
     auto,
     baselines,
+    coverage,
     estimators,
     optuna_samplers,
     tasks,
@@ -24,6 +25,9 @@ STUDIES: dict[str, Study] = {
 
 
 def main(argv: list[str] | None = None) -> int:
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == ["coverage"]:  # its rows are not those of a campaign
+        return coverage.main(given[1:])
     parser = argparse.ArgumentParser(prog="noisewise_bench.experiments", description=__doc__)
     parser.add_argument("study", choices=sorted(STUDIES), help="which study")
     parser.add_argument("--instances", help="such as 1-5")
@@ -32,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--db", type=Path, help="rows, kept to resume (out/NAME.sqlite)")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
     parser.add_argument("--workers", type=int, help="processes (all cores)")
-    args = parser.parse_args(argv)
+    args = parser.parse_args(given)
     study = STUDIES[args.study]
     try:
         scope = Scope(

@@ -144,6 +144,6 @@ def span(values: Sequence[int]) -> str:
     return f"{values[0]}-{values[-1]}" if whole and len(values) > 1 else commas(values)
 
 
-def commas(values: Sequence[int]) -> str:
-    """Whole numbers as ``1,3,5``."""
+def commas(values: Sequence[int] | Sequence[str]) -> str:
+    """Whole numbers or names as ``1,3,5``."""
     return ",".join(map(str, values))

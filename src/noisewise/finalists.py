@@ -1,0 +1,93 @@
+"""Points among which the last evaluations decide, from what a run has measured.
+
+| symbol | meaning | shape |
+|---|---|---|
+| mean | mean of the search distribution | (d,) |
+| tenth | average of the tenth of the measured points with the smallest values | (d,) |
+| best | the point with the smallest value: the luckiest draw | (d,) |
+
+Noise in the last rounds moves the mean. The average of the best tenth depends on the whole run
+and less on any single draw, but it lags behind a search that still makes progress; it then lies
+outside the search distribution and is not used. Otherwise half way between the two is better
+than either where the run is long; where it is short the mean has not arrived yet and the tenth
+alone is better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+
+#: Points that are kept at most, and that make the average at least.
+_MOST, _LEAST = 200, 5
+#: Up to this dimension, and up to this many evaluations per parameter, a run counts as short.
+_LOW, _SHORT = 5, 50
+#: Root mean square distance from the mean, in standard deviations, up to which the tenth counts as
+#: inside the search distribution. It is about one half where noise dominates.
+_INSIDE = 1.5
+
+
+@data
+@dataclass(frozen=True)
+class Best:
+    """The measured points with the smallest values, sorted by value.
+
+    >>> import numpy as np
+    >>> kept = Best.empty(budget=100, dimension=1).insert(np.array([[2.0], [1.0]]), np.ones(2))
+    >>> kept.X.tolist(), kept.seen
+    ([[2.0], [1.0]], 2)
+    """
+
+    X: FloatArray
+    values: FloatArray
+    #: Points kept at most, and points seen so far, failed ones included.
+    capacity: int
+    seen: int = 0
+
+    @classmethod
+    def empty(cls, budget: int, dimension: int) -> Best:
+        """Before the first evaluation."""
+        capacity = min(max(budget // 10, _LEAST), _MOST)
+        return cls(np.empty((0, dimension)), np.empty(0), capacity)
+
+    def insert(self, X: FloatArray, values: FloatArray) -> Best:
+        """After a round: points in rows and one value each, +inf or nan where it failed."""
+        seen = self.seen + len(values)
+        worst = self.values[-1] if len(self.values) == self.capacity else np.inf
+        good = values < worst
+        if not good.any():
+            return replace(self, seen=seen)
+        values = np.concatenate((self.values, values[good]))
+        order = values.argsort(kind="stable")[: self.capacity]
+        X = np.concatenate((self.X, X[good]))
+        return Best(X[order], values[order], self.capacity, seen)
+
+    def tenth(self) -> FloatArray | None:
+        """Average of the best tenth of the points seen; None before the first success."""
+        if len(self.values) == 0:
+            return None
+        k = min(max(self.seen // 10, _LEAST), len(self.values))
+        return np.asarray(self.X[:k].mean(axis=0))
+
+
+def finalists(mean: FloatArray, deviations: FloatArray, best: Best, budget: int) -> FloatArray:
+    """Up to three points in rows, the preferred one first: the point to return without a race,
+    the best measured one, and the mean of the distribution if it is not the first.
+
+    ``deviations`` are the standard deviations of the search distribution along the coordinates,
+    in the units of ``mean``.
+    """
+    tenth = best.tenth()
+    if tenth is None:
+        return np.array([mean])
+    d = len(mean)
+    away = (tenth - mean) / np.maximum(deviations, np.finfo(float).tiny)
+    if not float(np.sqrt(np.mean(np.minimum(np.abs(away), 1e100) ** 2))) <= _INSIDE:
+        return np.array([mean, best.X[0]])
+    short = d <= _LOW and budget <= _SHORT * d
+    preferred = tenth if short else 0.5 * (mean + tenth)
+    return np.array([preferred, best.X[0], mean])

@@ -1,0 +1,92 @@
+"""What the values of a whole run say about its noise, besides how large it is.
+
+It decides which kind of estimate is right at one point: values that repeat exactly, two
+outcomes such as win and loss, or a law without a mean cannot be told from a few values there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.noise.shape import Shape
+
+#: More distinct values than this are not listed: the law counts as continuous.
+_LISTED = 20
+#: Repeated evaluations that must agree before values with ties count as deterministic. Wins and
+#: losses agree by chance.
+_AGREED = 12
+
+
+@data
+@dataclass(frozen=True)
+class Background:
+    """Evidence about the noise, updated once per round.
+
+    >>> import numpy as np
+    >>> seen = Background().saw(np.array([0.0, 1.0, 1.0, 0.0, 1.0]))
+    >>> seen.discrete, seen.levels.tolist()
+    (True, [0.0, 1.0])
+    """
+
+    shape: Shape = field(default_factory=Shape)
+    #: Distinct finite values, sorted, as long as there are few.
+    listed: FloatArray = field(default_factory=lambda: np.empty(0))
+    #: Finite values seen.
+    n: int = 0
+    #: Re-evaluations that gave the same value again, and those that did not.
+    agreed: int = 0
+    differed: int = 0
+
+    def saw(self, values: FloatArray) -> Background:
+        """After the first values of a round, in any order."""
+        good = values[np.isfinite(values)]
+        listed = self.listed
+        if len(listed) <= _LISTED:
+            listed = np.unique(np.concatenate((listed, good)))[: _LISTED + 1]
+        return replace(self, shape=self.shape.add(good), listed=listed, n=self.n + len(good))
+
+    def compared(self, values: FloatArray) -> Background:
+        """After a round with re-evaluations; values of one candidate are a row of (k, r), nan
+        where there is none. Failures are not compared."""
+        if values.shape[1] < 2:
+            return self
+        first, again = values[:, :1], values[:, 1:]
+        both = np.isfinite(first) & np.isfinite(again)
+        agreed = int((both & (first == again)).sum())
+        differed = int(both.sum()) - agreed
+        return replace(self, agreed=self.agreed + agreed, differed=self.differed + differed)
+
+    @property
+    def discrete(self) -> bool:
+        """Whether few different values come again and again, at different points."""
+        return self.n >= 5 and len(self.listed) <= min(_LISTED, self.n // 2)
+
+    @property
+    def levels(self) -> FloatArray:
+        """The different values of a discrete law, sorted; empty for a continuous one."""
+        return self.listed if self.discrete else np.empty(0)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether repeated evaluations give the same value, as far as they can tell."""
+        least = _AGREED if self.discrete else 1
+        return self.differed == 0 and self.agreed >= least
+
+    @property
+    def untested(self) -> bool:
+        """Whether too few evaluations were repeated to say if there is noise."""
+        return self.differed == 0 and not self.deterministic
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the noise looks like a law without a mean."""
+        return not self.discrete and self.shape.heavy
+
+    @property
+    def skew(self) -> float | None:
+        """Skewness of the values of a round, averaged over rounds; None if it is not known."""
+        return self.shape.skew if self.shape.groups else None

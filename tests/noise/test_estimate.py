@@ -1,0 +1,230 @@
+"""Estimates at one point: coverage of the intervals, and what must not change them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noisewise._data import decode, encode
+from noisewise._types import FloatArray
+from noisewise.noise.background import Background
+from noisewise.noise.estimate import Estimate, estimate, evaluations_for, expected_width
+
+Draw = Callable[[np.random.Generator, int], FloatArray]
+#: Law, its mean (median for Cauchy) and standard deviation.
+LAWS: dict[str, tuple[Draw, float, float]] = {
+    "gaussian": (lambda r, n: r.normal(3.0, 2.0, n), 3.0, 2.0),
+    "t3": (lambda r, n: r.standard_t(3.0, n), 0.0, math.sqrt(3.0)),
+    "lognormal 0.5": (
+        lambda r, n: r.lognormal(0.0, 0.5, n),
+        math.exp(0.125),
+        math.sqrt(math.expm1(0.25) * math.exp(0.25)),
+    ),
+    "lognormal 1": (
+        lambda r, n: r.lognormal(0.0, 1.0, n),
+        math.exp(0.5),
+        math.sqrt(math.expm1(1.0) * math.e),
+    ),
+    "minus lognormal 1": (
+        lambda r, n: -r.lognormal(0.0, 1.0, n),
+        -math.exp(0.5),
+        math.sqrt(math.expm1(1.0) * math.e),
+    ),
+    "win 0.5": (lambda r, n: (r.random(n) < 0.5).astype(float), 0.5, 0.5),
+    "win 0.05": (lambda r, n: (r.random(n) < 0.05).astype(float), 0.05, math.sqrt(0.0475)),
+}
+
+
+def run(draw: Draw, rng: np.random.Generator, rounds: int = 20) -> Background:
+    seen = Background()
+    for _ in range(rounds):
+        seen = seen.saw(draw(rng, 10))
+    return seen
+
+
+@pytest.mark.parametrize("n", [8, 13, 27, 85])
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_cover_the_mean_and_are_not_too_long(law: str, n: int) -> None:
+    draw, mean, sd = LAWS[law]
+    rng = np.random.default_rng([n, len(law)])
+    seen, hits, widths = run(draw, rng), 0, []
+    for _ in range(600):
+        e = estimate(draw(rng, n), background=seen)
+        hits += e.low <= mean <= e.high
+        widths.append(e.width)
+        assert e.kind == "mean"
+    assert hits / 600 >= 0.90 - 2.0 * math.sqrt(0.09 / 600)
+    assert np.median(widths) <= 1.5 * 2.0 * 1.96 * sd / math.sqrt(n)
+
+
+@pytest.mark.parametrize("n", [7, 20, 50])
+def test_cauchy_gives_a_median_that_covers_the_centre(n: int) -> None:
+    rng = np.random.default_rng(n)
+    seen = run(lambda r, k: 5.0 + r.standard_cauchy(k), rng)
+    found = [estimate(5.0 + rng.standard_cauchy(n), background=seen) for _ in range(400)]
+    assert {e.kind for e in found} == {"median"}
+    assert np.mean([e.low <= 5.0 <= e.high for e in found]) >= 0.93
+
+
+@pytest.mark.parametrize("n", [1, 3, 10])
+def test_known_errors_give_calibrated_intervals(n: int) -> None:
+    rng = np.random.default_rng(n)
+    hits = 0
+    for _ in range(600):
+        errors = rng.uniform(0.1, 10.0, n)
+        e = estimate(7.0 + errors * rng.normal(size=n), errors)
+        hits += e.low <= 7.0 <= e.high
+    assert 0.92 <= hits / 600 <= 0.985
+
+
+def test_known_errors_are_doubted_where_values_scatter_more() -> None:
+    y = np.array([0.0, 10.0, -10.0, 5.0])
+    trusted = estimate(y, np.full(4, 5.0))
+    doubted = estimate(y, np.full(4, 1e-3))
+    assert trusted.se == pytest.approx(2.5)
+    assert doubted.se > 1.0
+
+
+def test_a_value_with_a_large_error_hardly_counts() -> None:
+    e = estimate(np.array([1.0, 100.0]), np.array([1.0, 100.0]))
+    assert abs(e.value - 1.0) < 0.02
+
+
+def test_known_errors_are_used_only_if_all_successes_have_one() -> None:
+    y = np.array([1.0, 2.0, 3.0, np.inf])
+    assert estimate(y, np.array([1.0, 1.0, np.nan, 1.0])) == estimate(y)
+    assert estimate(y, np.array([1.0, 1.0, 1.0, np.nan])).se == pytest.approx(1 / math.sqrt(3))
+
+
+def test_nothing_is_known_without_a_success() -> None:
+    for values in (np.empty(0), np.array([np.inf, np.nan])):
+        e = estimate(values)
+        assert e.kind == "unknown"
+        assert math.isnan(e.value)
+        assert math.isnan(e.se)
+        assert all(map(math.isnan, e.interval))
+        assert (e.n, e.failures) == (0, len(values))
+
+
+def test_one_value_has_no_error_unless_there_is_no_noise() -> None:
+    one = estimate(np.array([4.0]))
+    assert one.value == 4.0
+    assert math.isnan(one.se)
+    calm = Background().saw(np.arange(9.0)).compared(np.array([[1.0, 1.0]]))
+    exact = estimate(np.array([4.0]), background=calm)
+    assert (exact.kind, exact.se, exact.interval) == ("exact", 0.0, (4.0, 4.0))
+
+
+def test_failures_are_counted_and_left_out() -> None:
+    y = np.array([1.0, np.inf, 2.0, np.nan, 3.0])
+    e = estimate(y)
+    assert (e.n, e.failures) == (3, 2)
+    assert e.interval == estimate(np.array([1.0, 2.0, 3.0])).interval
+
+
+def test_two_equal_wins_are_not_determinism() -> None:
+    wins = Background().saw(np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0]))
+    for n in (2, 8):
+        e = estimate(np.ones(n), background=wins)
+        assert e.kind == "mean"
+        assert e.se > 0.0
+        assert e.low < 1.0 == e.high
+    assert math.isnan(estimate(np.ones(2)).se)  # nothing else is known: they may be wins
+
+
+def test_equal_values_of_a_continuous_objective_are_exact() -> None:
+    seen = Background().saw(np.linspace(0.0, 1.0, 30))
+    assert estimate(np.full(2, 0.3), background=seen).kind == "exact"
+    noisy = seen.compared(np.array([[1.0, 2.0]]))
+    assert estimate(np.full(2, 0.3), background=noisy).kind == "mean"
+
+
+def test_equal_values_that_differ_from_the_evidence_are_not_exact() -> None:
+    calm = Background().saw(np.arange(9.0)).compared(np.array([[1.0, 1.0]]))
+    e = estimate(np.array([1.0, 2.0, 4.0]), background=calm)
+    assert e.kind == "mean"
+    assert e.se > 0.0
+
+
+def test_equal_counts_reach_towards_the_neighbouring_counts() -> None:
+    counts = Background().saw(np.array([0.0, 1.0, 2.0] * 10))
+    e = estimate(np.ones(8), background=counts)
+    assert 0.0 < e.low < 1.0 < e.high < 2.0
+
+
+values = st.lists(st.floats(-1e6, 1e6).map(lambda v: round(v, 3)), min_size=2, max_size=30)
+
+
+@given(values, st.randoms(use_true_random=False))
+def test_the_order_of_values_does_not_matter(y: list[float], random: object) -> None:
+    shuffled = y.copy()
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert repr(estimate(np.array(y))) == repr(estimate(np.array(shuffled)))
+
+
+@given(values, st.floats(-1e3, 1e3), st.floats(0.01, 100.0))
+@settings(max_examples=60)
+def test_estimates_move_and_scale_with_the_values(y: list[float], by: float, to: float) -> None:
+    plain, moved = estimate(np.array(y)), estimate(to * np.array(y) + by)
+    if plain.width > 1e-3 * (1.0 + max(map(abs, y)) / 1e3):
+        scale = 1e-6 * (abs(by) + to * max(map(abs, y)) + to * plain.width)
+        for a, b in zip(plain.interval, moved.interval, strict=True):
+            assert to * a + by == pytest.approx(b, abs=scale)
+        assert to * plain.se == pytest.approx(moved.se, abs=scale)
+
+
+@given(values)
+def test_mirrored_values_give_mirrored_intervals(y: list[float]) -> None:
+    plain, mirrored = estimate(np.array(y)), estimate(-np.array(y))
+    size = 1e-9 * (1.0 + max(map(abs, y)))
+    assert plain.low == pytest.approx(-mirrored.high, abs=size, nan_ok=True)
+    assert plain.high == pytest.approx(-mirrored.low, abs=size, nan_ok=True)
+
+
+@given(values)
+def test_the_value_is_inside_its_interval(y: list[float]) -> None:
+    e = estimate(np.array(y), background=Background().saw(np.array(y)))
+    assert math.isnan(e.low) or e.low <= e.value <= e.high
+
+
+def test_values_of_any_size_are_fine() -> None:
+    for size in (1e70, 1e-70):
+        e = estimate(size * np.array([1.0, 2.0, 3.0, 10.0]))
+        assert e.value == pytest.approx(4.0 * size)
+        assert 0.0 < e.se < math.inf
+
+
+def test_the_expected_width_is_what_more_values_bring() -> None:
+    rng = np.random.default_rng(0)
+    ratios = []
+    for _ in range(300):
+        y = rng.normal(size=60)
+        ratios.append(expected_width(estimate(y[:15]), 45) / estimate(y).width)
+    assert 0.95 < np.median(ratios) < 1.15
+
+
+@given(st.integers(2, 50), st.floats(0.05, 0.9))
+def test_the_evaluations_for_a_width_are_just_enough(n: int, part: float) -> None:
+    e = estimate(np.random.default_rng(n).normal(size=n))
+    more = evaluations_for(e, part * e.width)
+    assert more is not None
+    assert expected_width(e, more) <= part * e.width < expected_width(e, more - 1)
+
+
+def test_no_more_evaluations_are_needed_where_all_is_known() -> None:
+    exact = Estimate(1.0, 0.0, 1.0, 1.0, "exact", 1)
+    assert expected_width(exact, 10) == 0.0
+    assert evaluations_for(exact, 0.1) == 0
+    assert evaluations_for(estimate(np.empty(0)), 0.1) is None
+
+
+def test_estimates_and_evidence_can_be_saved() -> None:
+    seen = Background().saw(np.arange(30.0)).compared(np.array([[1.0, 2.0]]))
+    e = estimate(np.arange(5.0), background=seen)
+    assert decode(encode(e)) == e
+    assert repr(decode(encode(seen))) == repr(seen)
