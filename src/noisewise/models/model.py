@@ -1,0 +1,125 @@
+"""A model of all measurements: transformation, hyperparameters, posterior.
+
+A `Fit` is what is remembered; a `Model` is a pure function of measurements and a `Fit`.
+Hyperparameters are fitted again as the number of values grows by a fixed fraction, and the
+transformation is chosen again on a coarser schedule, so the cost per value stays bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.models import warp as warps
+from noisewise.models.gp import Posterior, Prior, fit
+from noisewise.models.kernel import Hyper
+from noisewise.models.measurements import Measurements, Merged, merge
+from noisewise.models.warp import Warp
+
+#: Points in one regression; of more, the nearest to the best are used.
+MOST = 220
+#: Log predictive density per value by which a transformation must beat the identity.
+_MARGIN = 0.02
+_REFIT, _CHOOSE = 1.2, 1.6
+
+
+@data
+@dataclass(frozen=True)
+class Fit:
+    """Name of the transformation, hyperparameters, and the numbers of values at which they were
+    last fitted and the transformation last chosen."""
+
+    name: str
+    hyper: Hyper
+    fitted: int = 0
+    chosen: int = 0
+
+    @classmethod
+    def start(cls, dimension: int) -> Fit:
+        """Before the first value."""
+        return cls("none", Prior.standard(dimension).start())
+
+
+@dataclass(frozen=True)
+class Model:
+    """The posterior on the transformed scale, and the transformation."""
+
+    warp: Warp
+    posterior: Posterior
+
+    @classmethod
+    def of(cls, measured: Measurements, fit: Fit) -> Model:
+        """The model of successful measurements (at least one) with a `Fit`."""
+        warp, groups = prepared(measured, fit.name)
+        return cls(warp, Posterior.of(groups, fit.hyper))
+
+    def raw(self, mean: float, var: float) -> tuple[float, float]:
+        """Posterior median and standard deviation of a noise-free value, in the user's units;
+        the latter by the slope of the transformation."""
+        ends = self.warp.backward(mean + np.sqrt(var) * np.array([-1.0, 0.0, 1.0]))
+        return float(ends[1]), float(0.5 * (ends[2] - ends[0]))
+
+
+def prepared(measured: Measurements, name: str) -> tuple[Warp, Merged]:
+    """The transformation of this name for these values, and the transformed values as groups."""
+    ok = measured.ok
+    y, at = measured.y[ok], measured.at[ok]
+    warp = Warp.of(name, y)
+    var = measured.var[ok]
+    if var.any():
+        # Replicates share the slope at their mean, so that they stay one group.
+        centre = (np.bincount(at, y) / np.maximum(np.bincount(at), 1))[at]
+        var = var * warp.slope(centre) ** 2
+    return warp, merge(measured.X, warp.forward(y), at, var)
+
+
+def local(measured: Measurements, fit: Fit, most: int = MOST) -> Measurements:
+    """At most ``most`` points: those nearest to the point of the smallest smoothed value."""
+    if len(measured.X) <= most:
+        return measured
+    lengths = np.exp(fit.hyper.lengths)
+    ok = measured.ok
+    count = np.bincount(measured.at[ok], minlength=len(measured.X))
+    total = np.bincount(measured.at[ok], measured.y[ok], minlength=len(measured.X))
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.inf)
+    # The average of the best few does not follow a single lucky value.
+    best = measured.X[np.argsort(mean, kind="stable")[: 3 + len(lengths)]].mean(axis=0)
+    return measured.near(best, lengths, most)
+
+
+def refit(measured: Measurements, old: Fit) -> Fit:
+    """The `Fit` for these measurements; ``old`` itself where it is recent enough."""
+    m = int(measured.ok.sum())
+    if m < 2 or m < max(old.fitted + 1, _REFIT * old.fitted):
+        return old
+    if m >= _CHOOSE * old.chosen:
+        return _choose(measured, replace(old, fitted=m, chosen=m))
+    _, groups = prepared(measured, old.name)
+    prior = Prior.standard(groups.X.shape[1])
+    hyper, _ = fit(groups, prior, [old.hyper], iterations=10)
+    return replace(old, hyper=hyper, fitted=m)
+
+
+def score(measured: Measurements, name: str, hyper: Hyper) -> float:
+    """Log predictive density per raw value, every point left out in turn."""
+    warp, groups = prepared(measured, name)
+    jacobian = warp.log_slope(measured.y[measured.ok]).sum()
+    density = Posterior.of(groups, hyper).loo_density().sum()
+    return float((density + jacobian) / measured.ok.sum())
+
+
+def _choose(measured: Measurements, old: Fit) -> Fit:
+    """The transformation that predicts best, with its hyperparameters."""
+    prior = Prior.standard(measured.X.shape[1])
+    best, best_score = old, -np.inf
+    for name in ("none", *warps.FAMILY):
+        starts = [old.hyper, prior.start()] if name == old.name else [old.hyper]
+        _, groups = prepared(measured, name)
+        hyper, _ = fit(groups, prior, starts, iterations=10)
+        found = score(measured, name, hyper) - (0.0 if name == "none" else _MARGIN)
+        if found > best_score:
+            best, best_score = replace(old, name=name, hyper=hyper), found
+    return best
