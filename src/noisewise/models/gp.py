@@ -188,6 +188,12 @@ class Posterior:
         dvar = kernel.variance_slope(z, self.hyper) - 2.0 * (w @ dk)
         return float(k @ self.alpha), float(var[0]), self.alpha @ dk, dvar
 
+    def gradient_covariance(self, x: FloatArray) -> FloatArray:
+        """Posterior covariance of the gradient of the noise-free function at one point."""
+        z = kernel.scaled(x, self.hyper)
+        half = solve_triangular(self.L, kernel.slope(z, self.Z, self.hyper), lower=True)
+        return np.asarray(kernel.slope_covariance(z, self.hyper) - half.T @ half)
+
     def noise(self) -> float:
         """Learned error variance of one evaluation."""
         return float(np.exp(2.0 * self.hyper.noise))

@@ -92,6 +92,15 @@ def variance_slope(z: FloatArray, hyper: Hyper) -> FloatArray:
     return np.asarray(4.0 * v2 * (1.0 + z @ z) * z * np.exp(-hyper.lengths))
 
 
+def slope_covariance(z: FloatArray, hyper: Hyper) -> FloatArray:
+    """Second derivatives of k(x, x') by x and x' at x = x': the prior covariance of the gradient,
+    shape (d, d)."""
+    s2, v2 = np.exp(2.0 * hyper.signal), np.exp(2.0 * hyper.trend)
+    C = 2.0 * v2 * np.outer(z, z)
+    C[np.diag_indices(len(z))] += (5.0 / 3.0) * s2 + 2.0 * v2 * (1.0 + z @ z)
+    return np.asarray(C * np.exp(-np.add.outer(hyper.lengths, hyper.lengths)))
+
+
 def with_derivatives(Z: FloatArray, hyper: Hyper) -> tuple[FloatArray, tuple[FloatArray, ...]]:
     """k of all pairs, and what `contract` needs: p, the Matern term, and the factor of
     (z_i - z_i')^2 in its derivatives by log l_i."""

@@ -93,9 +93,10 @@ def merge(X: FloatArray, z: FloatArray, at: IntArray, var: FloatArray) -> Merged
     if len(at) == len(set(at.tolist())):
         return Merged(X[at], z, np.ones(len(z)), np.zeros(len(z)), var)
     keys: dict[tuple[int, float], int] = {}
-    group = np.array([keys.setdefault(key, len(keys)) for key in zip(at.tolist(), var.tolist())])
+    pairs = list(zip(at.tolist(), var.tolist(), strict=True))
+    group = np.array([keys.setdefault(key, len(keys)) for key in pairs])
     count = np.bincount(group).astype(float)
     mean = np.bincount(group, z) / count
-    scatter = np.bincount(group, (z - mean[group]) ** 2)
+    scatter = np.bincount(group, (z - mean[group]) ** 2).astype(float)
     rows = np.array([row for row, _ in keys])
     return Merged(X[rows], mean, count, scatter, np.array([v for _, v in keys]))

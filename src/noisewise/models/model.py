@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from noisewise._data import data
-from noisewise._types import FloatArray
 from noisewise.models import warp as warps
 from noisewise.models.gp import Posterior, Prior, fit
 from noisewise.models.kernel import Hyper
@@ -23,6 +22,9 @@ from noisewise.models.warp import Warp
 MOST = 220
 #: Log predictive density per value by which a transformation must beat the identity.
 _MARGIN = 0.02
+#: Nodes and weights of E f(N) for a standard normal N.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _REFIT, _CHOOSE = 1.2, 1.6
 
 
@@ -57,10 +59,19 @@ class Model:
         return cls(warp, Posterior.of(groups, fit.hyper))
 
     def raw(self, mean: float, var: float) -> tuple[float, float]:
-        """Posterior median and standard deviation of a noise-free value, in the user's units;
-        the latter by the slope of the transformation."""
+        """Median and half the width of the central 68 % interval of a normal transformed value,
+        in the user's units."""
         ends = self.warp.backward(mean + np.sqrt(var) * np.array([-1.0, 0.0, 1.0]))
         return float(ends[1]), float(0.5 * (ends[2] - ends[0]))
+
+    def expected(self, mean: float, var: float) -> tuple[float, float]:
+        """Expected measurement at a point, in the user's units, and its standard deviation, from
+        posterior mean and variance of the transformed noise-free value. The noise is averaged
+        before the transformation is undone: the mean of a logarithm is not that of the value."""
+        noise = np.sqrt(self.posterior.noise()) * _NODES
+        levels = mean + np.sqrt(var) * np.array([-1.0, 0.0, 1.0])
+        low, middle, high = self.warp.backward(levels[:, None] + noise) @ _WEIGHTS
+        return float(middle), float(0.5 * (high - low))
 
 
 def prepared(measured: Measurements, name: str) -> tuple[Warp, Merged]:
