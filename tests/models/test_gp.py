@@ -41,15 +41,19 @@ def test_parity_with_scikit_learn() -> None:
     z = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(25)
     lengths = np.array([0.4, 0.9, 0.6])
     hyper = Hyper(np.log(lengths), np.log(0.8), np.log(0.3), np.log(0.1))
+
+    def prior_mean(points: FloatArray) -> FloatArray:
+        return np.asarray(kernel.KAPPA * 0.3 * np.sum(((points - 0.5) / lengths) ** 2, axis=1))
+
     # scikit-learn's dot product has no length scales: both sides get points divided by them.
     same = k.ConstantKernel(kernel.C0) + 0.8**2 * k.Matern(np.ones(d), nu=2.5)
     same = same + 0.3**2 * k.DotProduct(1.0) ** 2
     theirs = process.GaussianProcessRegressor(same, alpha=0.1**2, optimizer=None)
-    theirs.fit((X - 0.5) / lengths, z)
+    theirs.fit((X - 0.5) / lengths, z - prior_mean(X))
     ours = Posterior.of(plain(X, z), hyper)
     mean, sd = theirs.predict((Xs - 0.5) / lengths, return_std=True)
     found, var = ours.predict(Xs)
-    np.testing.assert_allclose(found, mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found, mean + prior_mean(Xs), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(np.sqrt(var), sd, rtol=1e-5)
     value, _ = log_likelihood(hyper.vector(), plain(X, z))
     assert value == pytest.approx(theirs.log_marginal_likelihood(), rel=1e-7)
@@ -134,9 +138,13 @@ def test_believed_points_keep_the_mean_and_shrink_the_variance() -> None:
     rng = np.random.default_rng(6)
     process = Posterior.of(random_groups(rng, 6, 2), random_hyper(rng, 2))
     pending, x = rng.random((3, 2)), rng.random((5, 2))
-    believed = process.believe(pending)
+    believed = process.given(pending)
     naive = Posterior.of(believed.groups, believed.hyper)
     (m0, v0), (m1, v1), (m2, v2) = (p.predict(x) for p in (process, believed, naive))
+    told = process.given(pending, np.array([3.0, -1.0, 0.5]))
+    np.testing.assert_allclose(
+        told.mean(x), Posterior.of(told.groups, told.hyper).mean(x), rtol=1e-5
+    )
     np.testing.assert_allclose(m1, m0, rtol=1e-9)
     np.testing.assert_allclose(m2, m1, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(v2, v1, rtol=1e-5)
@@ -193,3 +201,14 @@ def test_near_keeps_the_nearest_points_and_all_their_values() -> None:
     np.testing.assert_array_equal(kept.X[:, 0], [0.0, 0.25])
     np.testing.assert_array_equal(kept.y, [0.0, 1.0, 5.0, 6.0])
     np.testing.assert_array_equal(kept.at, [0, 1, 0, 1])
+
+
+def test_covariance_of_the_gradient() -> None:
+    """Against differences of joint covariances of the values."""
+    rng = np.random.default_rng(9)
+    process = Posterior.of(random_groups(rng, 5, 2), random_hyper(rng, 2))
+    x, h = np.array([0.3, 0.8]), 1e-3
+    ends = np.array([x + h * e for e in np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])])
+    D = np.array([[1, -1, 0, 0], [0, 0, 1, -1]]) / (2 * h)
+    numeric = D @ process.joint(ends)[1] @ D.T
+    np.testing.assert_allclose(process.gradient_covariance(x), numeric, rtol=0.02, atol=1e-3)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.methods._gp_search import Feasible, Memory, modelled
+from noisewise.methods._gp_search import Memory, modelled
 from noisewise.models.gp import Posterior
+from noisewise.models.model import local
 
 #: Largest ratio of the axes' variances in the distribution handed over.
 _CONDITION = 1e4
@@ -107,10 +108,10 @@ def _lowest(process: Posterior, X: FloatArray) -> FloatArray:
 
 
 def _ranked(memory: Memory, process: Posterior) -> FloatArray:
-    """Measured points by posterior mean; those that probably fail come last."""
-    X = process.groups.X
-    failing = Feasible.of(memory)(X) < 0.5
-    return np.asarray(X[np.lexsort((process.mean(X), failing))])
+    """Points with a successful evaluation, by posterior mean."""
+    measured = local(memory.measured, memory.fit)
+    X = measured.X[np.unique(measured.at[measured.ok])]
+    return np.asarray(X[np.argsort(process.mean(X), kind="stable")])
 
 
 def _hessian(process: Posterior, x: FloatArray) -> FloatArray:

@@ -17,7 +17,6 @@ from scipy.special import ndtr, ndtri
 from noisewise._data import data
 from noisewise._types import FloatArray
 from noisewise.methods import _gp_acquisition as acquisition
-from noisewise.models import kernel
 from noisewise.models.gp import Posterior
 from noisewise.models.measurements import Measurements
 from noisewise.models.model import Fit, Model, local, refit
@@ -106,13 +105,12 @@ def propose(memory: Memory, n: int, pending: FloatArray, rng: np.random.Generato
         process = modelled(memory).posterior
         under_way = known[len(memory.measured.X) :]
         if len(under_way):
-            process = process.believe(under_way)
-        feasible = Feasible.of(memory)
+            process = process.given(under_way)
         while True:
-            fresh.append(_valuable(memory, process, feasible, rng))
+            fresh.append(_valuable(memory, process, rng))
             if len(fresh) == n:
                 break
-            process = process.believe(fresh[-1][None])
+            process = process.given(fresh[-1][None])
     return np.array(fresh)
 
 
@@ -140,33 +138,6 @@ def modelled(memory: Memory) -> Model:
     return model
 
 
-@dataclass(frozen=True)
-class Feasible:
-    """Estimated probability that an evaluation succeeds: successes near the point, weighted by
-    the Matern correlation, with one success assumed everywhere."""
-
-    Z: FloatArray
-    ok: FloatArray
-    fit: Fit
-
-    @classmethod
-    def of(cls, memory: Memory) -> Feasible:
-        """From all evaluations; without failures there is nothing to weigh."""
-        measured = memory.measured
-        if measured.ok.all():
-            return cls(np.zeros((0, len(memory.x0))), np.zeros(0), memory.fit)
-        Z = kernel.scaled(measured.X, memory.fit.hyper)[measured.at]
-        return cls(Z, measured.ok.astype(float), memory.fit)
-
-    def __call__(self, X: FloatArray) -> FloatArray:
-        """The probability at every row."""
-        if not len(self.Z):
-            return np.ones(len(X))
-        r = kernel.distances(kernel.scaled(X, self.fit.hyper), self.Z) * np.sqrt(5.0) * 2.0
-        w = (1.0 + r + r * r / 3.0) * np.exp(-r)
-        return np.asarray((1.0 + w @ self.ok) / (1.0 + w.sum(axis=1)))
-
-
 def _spaced(memory: Memory, known: FloatArray, rng: np.random.Generator) -> FloatArray:
     """The point of a few random ones that is farthest from those known, on the torus, so that
     corners and faces are not preferred; uniform in the box, or normal around x0 where a
@@ -182,15 +153,13 @@ def _spaced(memory: Memory, known: FloatArray, rng: np.random.Generator) -> Floa
     return np.asarray(np.clip(np.where(wide, best, normal), frame.low, frame.high))
 
 
-def _valuable(
-    memory: Memory, process: Posterior, feasible: Feasible, rng: np.random.Generator
-) -> FloatArray:
+def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> FloatArray:
     """The candidate whose measurement is expected to lower the smallest posterior mean most."""
     X = process.groups.X
     order = np.argsort(process.mean(X), kind="stable")
     best = X[order[:_ALTERNATIVES]]
     C = _candidates(memory, process, best[0], rng)
-    value = acquisition.knowledge(process, C, best) * feasible(C)
+    value = acquisition.knowledge(process, C, best)
     return np.asarray(C[int(np.argmax(value))])
 
 

@@ -6,11 +6,12 @@
     c, S    values per group; sums of squares about the group means             (n,)
     tau     error variance of one value: learned sigma^2 + known variance       (n,)
     K       covariance of m: k(X, X) + diag(tau / c) = L L'                      (n, n)
-    alpha   K^-1 m                                                              (n,)
+    b       prior mean at X: the bowl of the trend                              (n,)
+    alpha   K^-1 (m - b)                                                        (n,)
 
 Log likelihood of all single values, groups merged:
 
-    log N(m; 0, K) - 1/2 sum[(c - 1) log(2 pi tau) + S / tau + log c]
+    log N(m; b, K) - 1/2 sum[(c - 1) log(2 pi tau) + S / tau + log c]
 """
 
 from __future__ import annotations
@@ -86,12 +87,16 @@ def log_likelihood(theta: FloatArray, groups: Merged) -> tuple[float, FloatArray
     # dpotri leaves the upper triangle as it was, that is, zero.
     inverse, _ = lapack.dpotri(L, lower=1)
     inverse = inverse + np.tril(inverse, -1).T
-    alpha = inverse @ groups.mean
-    value = -0.5 * (groups.mean @ alpha + n * _LOG_2PI) - np.log(np.diagonal(L)).sum()
+    residual = groups.mean - kernel.bowl(Z, hyper)
+    alpha = inverse @ residual
+    value = -0.5 * (residual @ alpha + n * _LOG_2PI) - np.log(np.diagonal(L)).sum()
     value -= 0.5 * float(np.sum((c - 1.0) * (_LOG_2PI + np.log(tau)) + S / tau + np.log(c)))
     A = np.outer(alpha, alpha) - inverse
     by_noise = s2 * np.sum(np.diagonal(A) / c - (c - 1.0) / tau + S / tau**2)
     by_rest = 0.5 * kernel.contract(A, Z, hyper, parts)
+    bend = kernel.KAPPA * np.exp(hyper.trend) * (alpha @ (Z * Z))
+    by_rest[:-2] -= 2.0 * bend
+    by_rest[-1] += bend.sum()
     return float(value), np.concatenate([by_rest, [by_noise]])
 
 
@@ -146,12 +151,13 @@ class Posterior:
         tau = np.exp(2.0 * hyper.noise) + groups.known
         K[np.diag_indices(len(K))] += tau / groups.count
         L = factor(K)
-        return cls(groups, hyper, Z, L, _solve(L, groups.mean))
+        return cls(groups, hyper, Z, L, _solve(L, groups.mean - kernel.bowl(Z, hyper)))
 
     def mean(self, X: FloatArray) -> FloatArray:
         """Posterior mean of the noise-free value at every row."""
         W = kernel.scaled(X, self.hyper)
-        return np.asarray(kernel.covariance(W, self.Z, self.hyper) @ self.alpha)
+        known = kernel.covariance(W, self.Z, self.hyper) @ self.alpha
+        return np.asarray(kernel.bowl(W, self.hyper) + known)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Posterior mean and variance of the noise-free value at every row."""
@@ -162,9 +168,10 @@ class Posterior:
     def project(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Posterior mean (q,) and V = L^-1 k(data, X), (n, q): the posterior covariance of rows
         a and b is k(a, b) - V_a . V_b."""
-        K = kernel.covariance(self.Z, kernel.scaled(X, self.hyper), self.hyper)
+        W = kernel.scaled(X, self.hyper)
+        K = kernel.covariance(self.Z, W, self.hyper)
         V = solve_triangular(self.L, K, lower=True, check_finite=False)
-        return np.asarray(self.alpha @ K), np.asarray(V)
+        return np.asarray(kernel.bowl(W, self.hyper) + self.alpha @ K), np.asarray(V)
 
     def joint(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Posterior mean and covariance matrix of the noise-free values at all rows."""
@@ -186,7 +193,9 @@ class Posterior:
         prior = kernel.variance(z[None], self.hyper)
         var = _positive(prior - k @ w, prior)
         dvar = kernel.variance_slope(z, self.hyper) - 2.0 * (w @ dk)
-        return float(k @ self.alpha), float(var[0]), self.alpha @ dk, dvar
+        mean = float(kernel.bowl(z[None], self.hyper)[0] + k @ self.alpha)
+        dmean = kernel.bowl_slope(z, self.hyper) + self.alpha @ dk
+        return mean, float(var[0]), dmean, dvar
 
     def gradient_covariance(self, x: FloatArray) -> FloatArray:
         """Posterior covariance of the gradient of the noise-free function at one point."""
@@ -195,29 +204,33 @@ class Posterior:
         return np.asarray(kernel.slope_covariance(z, self.hyper) - half.T @ half)
 
     def noise(self) -> float:
-        """Learned error variance of one evaluation."""
-        return float(np.exp(2.0 * self.hyper.noise))
+        """Error variance of one more evaluation: the learned one, plus the median known one."""
+        return float(np.exp(2.0 * self.hyper.noise) + np.median(self.groups.known))
 
-    def believe(self, X: FloatArray, known: float = 0.0) -> Posterior:
-        """The posterior as if every row had been measured once with its expected value: the mean
-        stays, the variance shrinks. For points whose values are still to come."""
+    def given(self, X: FloatArray, values: FloatArray | None = None) -> Posterior:
+        """The posterior with every row measured once more, with these values; None: with the
+        expected ones, so that the mean stays and the variance shrinks. For points whose values
+        are still to come, or will never come."""
         mean, B = self.project(X)
         W = kernel.scaled(X, self.hyper)
         C = kernel.covariance(W, W, self.hyper) - B.T @ B
-        C[np.diag_indices(len(C))] += self.noise() + known
+        C[np.diag_indices(len(C))] += self.noise()
         n, q = len(self.Z), len(X)
         L = np.zeros((n + q, n + q))
         L[:n, :n], L[n:, :n], L[n:, n:] = self.L, B.T, factor(C)
         g, one = self.groups, np.ones(q)
         groups = Merged(
             np.vstack([g.X, X]),
-            np.concatenate([g.mean, mean]),
+            np.concatenate([g.mean, mean if values is None else values]),
             np.concatenate([g.count, one]),
             np.concatenate([g.scatter, 0.0 * one]),
-            np.concatenate([g.known, known * one]),
+            np.concatenate([g.known, np.median(g.known) * one]),
         )
+        Z = np.vstack([self.Z, W])
         alpha = np.concatenate([self.alpha, np.zeros(q)])
-        return replace(self, groups=groups, Z=np.vstack([self.Z, W]), L=L, alpha=alpha)
+        if values is not None:
+            alpha = _solve(L, groups.mean - kernel.bowl(Z, self.hyper))
+        return replace(self, groups=groups, Z=Z, L=L, alpha=alpha)
 
     def leave_one_out(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of every group's mean, predicted from the other groups."""
@@ -229,7 +242,7 @@ class Posterior:
         """Log predictive density of every group's values, given the other groups."""
         mean, var = self.leave_one_out()
         g = self.groups
-        tau = self.noise() + g.known
+        tau = np.exp(2.0 * self.hyper.noise) + g.known
         between = _LOG_2PI + np.log(var) + (g.mean - mean) ** 2 / var
         within = (g.count - 1.0) * (_LOG_2PI + np.log(tau)) + g.scatter / tau + np.log(g.count)
         return np.asarray(-0.5 * (between + within))

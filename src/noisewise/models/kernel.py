@@ -1,4 +1,4 @@
-"""The covariance function: an ARD Matern 5/2 term plus a quadratic trend.
+"""The prior of the function: an ARD Matern 5/2 term plus a quadratic trend that opens upwards.
 
     symbol  meaning                                                             shape
     x       a point in unit coordinates                                         (d,)
@@ -8,11 +8,15 @@
     v       standard deviation of the trend's coefficients                      scalar
     p       1 + z . z'                                                          scalar
 
-    k(x, x') = C0 + s^2 (1 + sqrt5 r + 5/3 r^2) exp(-sqrt5 r) + v^2 p^2
+    mean        m(x) = KAPPA v |z|^2
+    covariance  k(x, x') = C0 + s^2 (1 + sqrt5 r + 5/3 r^2) exp(-sqrt5 r) + v^2 p^2
 
 ``p^2`` is the covariance of a full quadratic polynomial whose coefficients are independent and
 normal, so the trend is a Bayesian basis without the basis: constant, linear, squared and mixed
-terms. ``C0`` is the variance of an unknown constant, on standardised values.
+terms. ``C0`` is the variance of an unknown constant, on standardised values. The coefficients of
+the squares have the mean ``KAPPA v``: functions worth minimising over a box tend to rise towards
+its corners, and without this mean a search under strong noise spends its evaluations there,
+where a quadratic is most uncertain.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from noisewise._data import data
 from noisewise._types import FloatArray
 
 C0 = 1.0
+#: Mean of the squares' coefficients in units of their standard deviation.
+KAPPA = 1.0
 _ROOT5 = np.sqrt(5.0)
 
 
@@ -75,6 +81,16 @@ def variance(Z: FloatArray, hyper: Hyper) -> FloatArray:
     """k(x, x) of every row."""
     p = 1.0 + np.einsum("ij,ij->i", Z, Z)
     return np.asarray(C0 + np.exp(2.0 * hyper.signal) + np.exp(2.0 * hyper.trend) * p * p)
+
+
+def bowl(Z: FloatArray, hyper: Hyper) -> FloatArray:
+    """Prior mean at every row, up to the unknown constant."""
+    return np.asarray(KAPPA * np.exp(hyper.trend) * np.einsum("ij,ij->i", Z, Z))
+
+
+def bowl_slope(z: FloatArray, hyper: Hyper) -> FloatArray:
+    """Derivatives of the prior mean by the coordinates of x."""
+    return np.asarray(2.0 * KAPPA * np.exp(hyper.trend - hyper.lengths) * z)
 
 
 def slope(z: FloatArray, W: FloatArray, hyper: Hyper) -> FloatArray:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from noisewise._data import data
+from noisewise._types import FloatArray
 from noisewise.models import warp as warps
 from noisewise.models.gp import Posterior, Prior, fit
 from noisewise.models.kernel import Hyper
@@ -54,9 +55,16 @@ class Model:
 
     @classmethod
     def of(cls, measured: Measurements, fit: Fit) -> Model:
-        """The model of successful measurements (at least one) with a `Fit`."""
+        """The model of measurements, of which at least one succeeded. Points where all
+        evaluations failed count as bad: at least at the upper quartile of the values."""
         warp, groups = prepared(measured, fit.name)
-        return cls(warp, Posterior.of(groups, fit.hyper))
+        process = Posterior.of(groups, fit.hyper)
+        failed = np.setdiff1d(measured.at, measured.at[measured.ok])
+        if len(failed):
+            X = measured.X[failed]
+            bad = np.maximum(process.mean(X), np.quantile(groups.mean, 0.75))
+            process = process.given(X, bad)
+        return cls(warp, process)
 
     def raw(self, mean: float, var: float) -> tuple[float, float]:
         """Median and half the width of the central 68 % interval of a normal transformed value,
@@ -106,12 +114,19 @@ def refit(measured: Measurements, old: Fit) -> Fit:
     m = int(measured.ok.sum())
     if m < 2 or m < max(old.fitted + 1, _REFIT * old.fitted):
         return old
-    if m >= _CHOOSE * old.chosen:
+    if m >= _CHOOSE * old.chosen and not two_valued(measured.y[measured.ok]):
         return _choose(measured, replace(old, fitted=m, chosen=m))
     _, groups = prepared(measured, old.name)
     prior = Prior.standard(groups.X.shape[1])
     hyper, _ = fit(groups, prior, [old.hyper], iterations=10)
     return replace(old, hyper=hyper, fitted=m)
+
+
+def two_valued(y: FloatArray) -> bool:
+    """Whether there are at most two values, such as won and lost: every increasing
+    transformation of them is a straight line. Their regression has a learned noise variance,
+    the average of p (1 - p); a logistic link and variances per point were worse."""
+    return len(np.unique(y)) <= 2
 
 
 def score(measured: Measurements, name: str, hyper: Hyper) -> float:

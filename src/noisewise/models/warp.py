@@ -60,8 +60,8 @@ class Warp:
         knots, scores = none, none
         if name in FAMILY:
             q_centre, q_width = FAMILY[name]
-            centre = float(np.quantile(u, q_centre))
-            width = max(float(np.quantile(np.abs(u - centre), q_width)), 1e-12)
+            centre = _quantile(np.sort(u), q_centre)
+            width = max(_quantile(np.sort(np.abs(u - centre)), q_width), 1e-12)
         elif name == "ranks":
             knots, counts = np.unique(u, return_counts=True)
             middle = np.cumsum(counts) - 0.5 * counts
@@ -113,10 +113,11 @@ class Warp:
 def _robust(y: FloatArray) -> tuple[float, float]:
     """Median, and half the distance between the quartiles or, where that is zero, the range.
     Halves are taken first, so that values of any magnitude do not overflow."""
-    low, middle, high = np.quantile(0.5 * y, [0.25, 0.5, 0.75])
-    scale = float(high - low)
-    if not scale > 1e-9 * float(np.max(0.5 * y) - np.min(0.5 * y)):
-        scale = float(np.max(0.5 * y) - np.min(0.5 * y))
+    half = np.sort(0.5 * y)
+    low, middle, high = (_quantile(half, q) for q in (0.25, 0.5, 0.75))
+    scale = high - low
+    if not scale > 1e-9 * float(half[-1] - half[0]):
+        scale = float(half[-1] - half[0])
     scale = scale if np.isfinite(scale) and scale > 0.0 else 1.0
     # A scale far below the rounding of the values is no scale.
     floor = 1e-14 * float(np.max(np.abs(y)))
@@ -128,3 +129,11 @@ def _divided(y: FloatArray, shift: float, scale: float) -> FloatArray:
     with np.errstate(over="ignore"):
         u = (0.5 * y - 0.5 * shift) / (0.5 * scale)
     return np.asarray(np.clip(u, -1e150, 1e150))
+
+
+def _quantile(ordered: FloatArray, q: float) -> float:
+    """Linear interpolation between order statistics; `np.quantile` is slow for a few values."""
+    place = q * (len(ordered) - 1)
+    i = min(int(place), len(ordered) - 2) if len(ordered) > 1 else 0
+    upper = ordered[min(i + 1, len(ordered) - 1)]
+    return float(ordered[i] + (place - i) * (upper - ordered[i]))
