@@ -83,3 +83,22 @@ def knowledge(process: Posterior, C: FloatArray, best: FloatArray) -> FloatArray
         after = np.min(mean[:, None] + node * move, axis=0)
         value -= weight * np.minimum(after, mean_c + node * own)
     return np.asarray(value)
+
+
+def descend(
+    process: Posterior, x: FloatArray, low: FloatArray, high: FloatArray, steps: int
+) -> FloatArray:
+    """A lower point of the posterior mean, by L-BFGS-B from ``x``; it stays in the box and
+    within a length scale of ``x`` along every coordinate."""
+    from scipy.optimize import minimize
+
+    def mean(x: FloatArray) -> tuple[float, FloatArray]:
+        return process.mean_slope(x)
+
+    lengths = np.exp(process.hyper.lengths)
+    low, high = np.maximum(low, x - lengths), np.minimum(high, x + lengths)
+    bounds = list(zip(low, high, strict=True))
+    found = minimize(
+        mean, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
+    )
+    return np.asarray(np.clip(found.x, low, high))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise._types import FloatArray
+from noisewise.methods._gp_acquisition import descend
 from noisewise.methods._gp_search import Memory, modelled
 from noisewise.models.gp import Posterior
 from noisewise.models.model import local
@@ -63,26 +64,10 @@ def recommend(memory: Memory, among: FloatArray | None = None) -> Answer:
 
 
 def minimum(memory: Memory, process: Posterior) -> FloatArray:
-    """The minimiser of the posterior mean, by descent from the best measured points; it stays
-    within a length scale of the point it started from."""
-    from scipy.optimize import minimize
-
-    def mean(x: FloatArray) -> tuple[float, FloatArray]:
-        value, _, gradient, _ = process.slopes(x)
-        return value, gradient
-
-    lengths = np.exp(process.hyper.lengths)
-    best, lowest = memory.x0, np.inf
-    for x in _ranked(memory, process)[:3]:
-        low = np.maximum(memory.frame.low, x - lengths)
-        high = np.minimum(memory.frame.high, x + lengths)
-        found = minimize(
-            mean, x, jac=True, method="L-BFGS-B", bounds=list(zip(low, high, strict=True)),
-            options={"maxiter": 30},
-        )  # fmt: skip
-        if found.fun < lowest:
-            best, lowest = np.clip(found.x, low, high), float(found.fun)
-    return np.asarray(best)
+    """The minimiser of the posterior mean, by descent from the best measured points."""
+    low, high = memory.frame.low, memory.frame.high
+    found = [descend(process, x, low, high, 30) for x in _ranked(memory, process)[:3]]
+    return _lowest(process, np.array(found))
 
 
 def distribution(memory: Memory) -> tuple[FloatArray, float, FloatArray]:

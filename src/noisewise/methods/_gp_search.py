@@ -28,6 +28,8 @@ WINDOW = 40
 #: Candidates: uniform in the box, and around the best point; best measured points at which a
 #: candidate's measurement may lower the posterior mean.
 _GLOBAL, _LOCAL, _ALTERNATIVES = 100, 200, 30
+#: Share of the steps that leave the box and are reflected; the others end on its face.
+_REFLECTED = 0.8
 
 _LAST: list[tuple[tuple[Measurements, Fit], Model]] = []
 
@@ -123,7 +125,7 @@ def learn(memory: Memory, X: FloatArray, y: FloatArray, var: FloatArray | None =
         told = np.vstack([told, _foretold(memory, X, y)])[-WINDOW:]
     fit = memory.fit
     if len(measured.y) >= start_size(len(memory.x0)):
-        fit = refit(local(measured, fit), fit)
+        fit = refit(measured, fit)
     return replace(memory, measured=measured, fit=fit, told=told)
 
 
@@ -173,12 +175,18 @@ def _candidates(
     uniform = low + rng.random((_GLOBAL, d)) * (high - low)
     lengths = process.hyper.lengths
     shape = np.exp(np.minimum(lengths - lengths.mean(), 2.0))
-    size = np.exp(rng.uniform(np.log(0.005), np.log(0.5), (_LOCAL, 1)))
+    # In many dimensions long steps mostly end on the faces of the box.
+    widest = min(0.5, 2.0 / d)
+    size = np.exp(rng.uniform(np.log(0.005), np.log(widest), (_LOCAL, 1)))
     step = size * shape * rng.standard_normal((_LOCAL, d))
     share = np.where(rng.random((_LOCAL, 1)) < 0.5, 1.0, 3.0 / max(d, 3))
     kept = rng.random((_LOCAL, d)) < share
     kept[np.arange(_LOCAL), rng.integers(0, d, _LOCAL)] = True
-    near = np.clip(centre + step * kept, memory.frame.low, memory.frame.high)
+    near = centre + step * kept
+    low, high = memory.frame.low, memory.frame.high
+    back = rng.random((_LOCAL, 1)) < _REFLECTED
+    near = np.where(back & (near < low), 2.0 * low - near, near)
+    near = np.clip(np.where(back & (near > high), 2.0 * high - near, near), low, high)
     return np.vstack([uniform, near])
 
 

@@ -184,6 +184,14 @@ class Posterior:
         mean, C = self.joint(X)
         return np.asarray(mean + rng.standard_normal((n, len(mean))) @ factor(C).T)
 
+    def mean_slope(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Mean at one point, and its gradient by the point's coordinates."""
+        z = kernel.scaled(x, self.hyper)
+        k = kernel.covariance(z[None], self.Z, self.hyper)[0]
+        mean = float(kernel.bowl(z[None], self.hyper)[0] + k @ self.alpha)
+        slope = self.alpha @ kernel.slope(z, self.Z, self.hyper)
+        return mean, kernel.bowl_slope(z, self.hyper) + slope
+
     def slopes(self, x: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
         """Mean and variance at one point, and their gradients by its coordinates."""
         z = kernel.scaled(x, self.hyper)

@@ -23,10 +23,14 @@ from noisewise.models.warp import Warp
 MOST = 220
 #: Log predictive density per value by which a transformation must beat the identity.
 _MARGIN = 0.02
+#: Standard deviations of a leave-one-out residual beyond which values are replaced by ranks.
+_IMPOSSIBLE = 8.0
 #: Nodes and weights of E f(N) for a standard normal N.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_REFIT, _CHOOSE = 1.2, 1.6
+#: Growth of the number of values after which hyperparameters are fitted again, and the
+#: transformation chosen again; and the number of new values after which they are in any case.
+_REFIT, _CHOOSE, _AT_LEAST = 1.2, 1.6, 50
 
 
 @data
@@ -112,14 +116,13 @@ def local(measured: Measurements, fit: Fit, most: int = MOST) -> Measurements:
 def refit(measured: Measurements, old: Fit) -> Fit:
     """The `Fit` for these measurements; ``old`` itself where it is recent enough."""
     m = int(measured.ok.sum())
-    if m < 2 or m < max(old.fitted + 1, _REFIT * old.fitted):
+    if m < 2 or m < min(max(old.fitted + 1, _REFIT * old.fitted), old.fitted + _AT_LEAST):
         return old
-    if m >= _CHOOSE * old.chosen and not two_valued(measured.y[measured.ok]):
-        return _choose(measured, replace(old, fitted=m, chosen=m))
-    _, groups = prepared(measured, old.name)
-    prior = Prior.standard(groups.X.shape[1])
-    hyper, _ = fit(groups, prior, [old.hyper], iterations=10)
-    return replace(old, hyper=hyper, fitted=m)
+    near, new = local(measured, old), replace(old, fitted=m)
+    prior = Prior.standard(measured.X.shape[1])
+    if m >= _CHOOSE * old.chosen and not two_valued(near.y[near.ok]):
+        return _choose(near, replace(new, chosen=m), prior)
+    return _fitted(near, new, prior, [old.hyper])
 
 
 def two_valued(y: FloatArray) -> bool:
@@ -137,15 +140,29 @@ def score(measured: Measurements, name: str, hyper: Hyper) -> float:
     return float((density + jacobian) / measured.ok.sum())
 
 
-def _choose(measured: Measurements, old: Fit) -> Fit:
-    """The transformation that predicts best, with its hyperparameters."""
-    prior = Prior.standard(measured.X.shape[1])
+def _choose(measured: Measurements, old: Fit, prior: Prior) -> Fit:
+    """The transformation that predicts best, with its hyperparameters; ranks where even the best
+    leaves values that it declares impossible."""
     best, best_score = old, -np.inf
     for name in ("none", *warps.FAMILY):
+        # A second start, so that a fit to pure noise is not kept for ever.
         starts = [old.hyper, prior.start()] if name == old.name else [old.hyper]
-        _, groups = prepared(measured, name)
-        hyper, _ = fit(groups, prior, starts, iterations=10)
-        found = score(measured, name, hyper) - (0.0 if name == "none" else _MARGIN)
-        if found > best_score:
-            best, best_score = replace(old, name=name, hyper=hyper), found
+        found = _fitted(measured, replace(old, name=name), prior, starts)
+        gain = score(measured, name, found.hyper) - (0.0 if name == "none" else _MARGIN)
+        if gain > best_score:
+            best, best_score = found, gain
+    if _surprise(measured, best) > _IMPOSSIBLE:
+        best = _fitted(measured, replace(best, name="ranks"), prior, [best.hyper])
     return best
+
+
+def _fitted(measured: Measurements, old: Fit, prior: Prior, starts: list[Hyper]) -> Fit:
+    _, groups = prepared(measured, old.name)
+    return replace(old, hyper=fit(groups, prior, starts, iterations=10)[0])
+
+
+def _surprise(measured: Measurements, fit: Fit) -> float:
+    """Largest distance of a group from what the others predict, in standard deviations."""
+    process = Posterior.of(prepared(measured, fit.name)[1], fit.hyper)
+    mean, var = process.leave_one_out()
+    return float(np.max(np.abs(process.groups.mean - mean) / np.sqrt(var)))
