@@ -1,0 +1,120 @@
+"""What a search with a Gaussian process answers: finalists, recommendation, search distribution.
+
+    symbol  meaning                                                             shape
+    x       minimiser of the posterior mean near the measured points            (d,)
+    H       Hessian of the posterior mean at x, made positive definite          (d, d)
+    G       posterior covariance of the gradient at x                           (d, d)
+
+To first order the true minimiser is x - H^-1 g with g ~ N(0, G), so its covariance is
+H^-1 G H^-1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from noisewise._types import FloatArray
+from noisewise.methods._gp_acquisition import descend
+from noisewise.methods._gp_search import Memory, modelled
+from noisewise.models.gp import Posterior
+from noisewise.models.model import local
+
+#: Largest ratio of the axes' variances in the distribution handed over.
+_CONDITION = 1e4
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A point in unit coordinates, the expected value there, and its standard deviation."""
+
+    x: FloatArray
+    value: float
+    sd: float
+
+
+def finalists(memory: Memory, most: int = 5) -> FloatArray:
+    """Points among which the last evaluations should decide, the favourite first: the minimum of
+    the posterior mean, the best measured points by posterior mean, and the average of these."""
+    if not memory.measured.ok.any():
+        return memory.x0[None]
+    process = modelled(memory).posterior
+    ranked = _ranked(memory, process)
+    points = [minimum(memory, process), *ranked[: most - 2], ranked[:5].mean(axis=0)]
+    lengths = np.exp(process.hyper.lengths)
+    chosen: list[FloatArray] = []
+    for x in points:
+        if all(np.max(np.abs(x - other) / lengths) > 1e-4 for other in chosen):
+            chosen.append(x)
+    return np.array(chosen[:most])
+
+
+def recommend(memory: Memory, among: FloatArray | None = None) -> Answer:
+    """The point of the smallest posterior mean: of ``among`` (the finalists, after the last
+    evaluations have been learnt), else anywhere near the measured points."""
+    if not memory.measured.ok.any():
+        return Answer(memory.x0, np.nan, np.nan)
+    model = modelled(memory)
+    process = model.posterior
+    x = minimum(memory, process) if among is None else _lowest(process, among)
+    mean, var = process.predict(x[None])
+    value, sd = model.expected(float(mean[0]), float(var[0]))
+    return Answer(x, value, sd)
+
+
+def minimum(memory: Memory, process: Posterior) -> FloatArray:
+    """The minimiser of the posterior mean, by descent from the best measured points."""
+    low, high = memory.frame.low, memory.frame.high
+    found = [descend(process, x, low, high, 30) for x in _ranked(memory, process)[:3]]
+    return _lowest(process, np.array(found))
+
+
+def distribution(memory: Memory) -> tuple[FloatArray, float, FloatArray]:
+    """The search as N(m, sigma^2 C) in the caller's coordinates, det C = 1: m minimises the
+    posterior mean, C is the inverse of the regularised Hessian, sigma^2 the mean variance of
+    the minimiser relative to C. Before the first value: the start design."""
+    unit = memory.frame.unit
+    if not memory.measured.ok.any():
+        return _normalised(memory.frame.outer(memory.x0), np.diag((memory.spread * unit) ** 2))
+    process = modelled(memory).posterior
+    x = minimum(memory, process)
+    H = _hessian(process, x)
+    inverse = np.linalg.inv(H)
+    spread = inverse @ process.gradient_covariance(x) @ inverse
+    ratio = float(np.trace(spread) / np.trace(inverse))
+    # Never wider than the start design was.
+    ratio = min(ratio, float(np.sum(memory.spread**2) / np.trace(inverse)))
+    return _normalised(memory.frame.outer(x), ratio * inverse * np.outer(unit, unit))
+
+
+def _lowest(process: Posterior, X: FloatArray) -> FloatArray:
+    return np.asarray(X[int(np.argmin(process.mean(X)))])
+
+
+def _ranked(memory: Memory, process: Posterior) -> FloatArray:
+    """Points with a successful evaluation, by posterior mean."""
+    measured = local(memory.measured, memory.fit)
+    X = measured.X[np.unique(measured.at[measured.ok])]
+    return np.asarray(X[np.argsort(process.mean(X), kind="stable")])
+
+
+def _hessian(process: Posterior, x: FloatArray) -> FloatArray:
+    """Central differences of the gradient of the mean, eigenvalues limited from below."""
+    h = 1e-3 * np.exp(process.hyper.lengths)
+    rows = [
+        (process.slopes(x + step)[2] - process.slopes(x - step)[2]) / (2.0 * step.sum())
+        for step in np.diag(h)
+    ]
+    # In units of the length scales, where a limit on the condition makes sense.
+    scale = np.exp(process.hyper.lengths)
+    H = 0.5 * (np.array(rows) + np.array(rows).T) * np.outer(scale, scale)
+    values, B = np.linalg.eigh(H)
+    values = np.maximum(values, max(float(values.max()), 1e-8) / _CONDITION)
+    return np.asarray((B * values) @ B.T / np.outer(scale, scale))
+
+
+def _normalised(m: FloatArray, covariance: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+    log_det = float(np.linalg.slogdet(covariance)[1])
+    variance = float(np.exp(log_det / len(m)))
+    return m, float(np.sqrt(variance)), covariance / variance

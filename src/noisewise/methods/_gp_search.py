@@ -1,0 +1,226 @@
+"""Searching with a Gaussian process: memory, start design, proposals, what is learnt.
+
+Pure functions on a `Memory`; every random draw comes from the generator handed in. Points are in
+unit coordinates (see `Frame`). Finalists, recommendation and search distribution are in
+`_gp_answer`.
+
+    start -> (propose -> learn)* -> finalists -> recommend
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.methods import _gp_acquisition as acquisition
+from noisewise.models.gp import Posterior
+from noisewise.models.measurements import Measurements
+from noisewise.models.model import Fit, Model, local, refit
+
+#: Standard deviation of the start design in unit coordinates that stands for "the whole box".
+SPREAD = 0.3
+#: Evaluations whose prediction is remembered, to tell whether the model predicts.
+WINDOW = 40
+#: Candidates: uniform in the box, and around the best point; best measured points at which a
+#: candidate's measurement may lower the posterior mean.
+_GLOBAL, _LOCAL, _ALTERNATIVES = 100, 200, 30
+#: Share of the steps that leave the box and are reflected; the others end on its face.
+_REFLECTED = 0.8
+
+_LAST: list[tuple[tuple[Measurements, Fit], Model]] = []
+
+
+@data
+@dataclass(frozen=True)
+class Frame:
+    """Unit coordinates are (x - origin) / unit: the box is [0, 1] in closed coordinates; in open
+    ones x0 is 1/2 and the initial standard deviation is `SPREAD`."""
+
+    origin: FloatArray
+    unit: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, low: FloatArray, high: FloatArray, x0: FloatArray, sigma0: float) -> Frame:
+        """For bounds (infinite where open), a start and its standard deviation."""
+        closed = np.isfinite(low) & np.isfinite(high)
+        with np.errstate(invalid="ignore"):
+            unit = np.where(closed, high - low, sigma0 / SPREAD)
+            origin = np.where(closed, low, x0 - 0.5 * unit)
+            return cls(origin, unit, (low - origin) / unit, (high - origin) / unit)
+
+    def inner(self, X: FloatArray) -> FloatArray:
+        """To unit coordinates."""
+        return np.asarray((X - self.origin) / self.unit)
+
+    def outer(self, X: FloatArray) -> FloatArray:
+        """From unit coordinates."""
+        return np.asarray(self.origin + self.unit * X)
+
+
+@data
+@dataclass(frozen=True)
+class Memory:
+    """All that is remembered. ``told`` has one row (predicted value, its standard deviation with
+    noise, measured value) for each of the last `WINDOW` evaluations that the model predicted."""
+
+    frame: Frame
+    x0: FloatArray
+    spread: FloatArray
+    measured: Measurements
+    fit: Fit
+    told: FloatArray
+
+
+def start(low: FloatArray, high: FloatArray, x0: FloatArray, sigma0: float) -> Memory:
+    """The memory before the first value; arguments in the caller's coordinates."""
+    frame = Frame.of(low, high, x0, sigma0)
+    d = len(x0)
+    spread = np.minimum(sigma0 / frame.unit, SPREAD)
+    return Memory(
+        frame, frame.inner(x0), spread, Measurements.empty(d), Fit.start(d), np.zeros((0, 3))
+    )
+
+
+def start_size(dimension: int) -> int:
+    """Points of the start design."""
+    return max(3, 2 * dimension)
+
+
+def propose(memory: Memory, n: int, pending: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """``n`` points to evaluate next, shape (n, d); ``pending`` are under way, shape (p, d)."""
+    d = len(memory.x0)
+    known = np.vstack([memory.measured.X, np.reshape(pending, (-1, d))])
+    missing = start_size(d) - len(memory.measured.y) - (len(known) - len(memory.measured.X))
+    if not memory.measured.ok.any():
+        missing = n
+    fresh: list[FloatArray] = []
+    for _ in range(min(n, max(missing, 0))):
+        fresh.append(_spaced(memory, known, rng) if len(known) else memory.x0)
+        known = np.vstack([known, fresh[-1]])
+    if len(fresh) < n:
+        process = modelled(memory).posterior
+        under_way = known[len(memory.measured.X) :]
+        if len(under_way):
+            process = process.given(under_way)
+        while True:
+            fresh.append(_valuable(memory, process, rng))
+            if len(fresh) == n:
+                break
+            process = process.given(fresh[-1][None])
+    return np.array(fresh)
+
+
+def learn(memory: Memory, X: FloatArray, y: FloatArray, var: FloatArray | None = None) -> Memory:
+    """The memory with one more value per row of ``X``: measured, failed (nan or infinite), or
+    with a known error variance."""
+    measured = memory.measured.add(X, y, var)
+    told = memory.told
+    if len(memory.measured.y) >= start_size(len(memory.x0)) and memory.measured.ok.any():
+        told = np.vstack([told, _foretold(memory, X, y)])[-WINDOW:]
+    fit = memory.fit
+    if len(measured.y) >= start_size(len(memory.x0)):
+        fit = refit(measured, fit)
+    return replace(memory, measured=measured, fit=fit, told=told)
+
+
+def modelled(memory: Memory) -> Model:
+    """The model of the points around the best."""
+    # Building it is pure, so the last one is kept: learning and proposing ask for the same.
+    key, model = _LAST[0] if _LAST else (None, None)
+    if key is None or key[0] is not memory.measured or key[1] is not memory.fit:
+        model = Model.of(local(memory.measured, memory.fit), memory.fit)
+        _LAST[:] = [((memory.measured, memory.fit), model)]
+    assert model is not None
+    return model
+
+
+def _spaced(memory: Memory, known: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """The point of a few random ones that is farthest from those known, on the torus, so that
+    corners and faces are not preferred; uniform in the box, or normal around x0 where a
+    coordinate is open or the start is narrow."""
+    frame = memory.frame
+    wide = np.isfinite(frame.low) & np.isfinite(frame.high) & (memory.spread > 0.8 * SPREAD)
+    u = rng.random((64, len(memory.x0)))
+    v = np.where(wide, known, ndtr((known - memory.x0) / memory.spread))
+    gap = np.abs(u[:, None] - v[None])
+    gap = np.minimum(gap, 1.0 - gap)
+    best = u[np.argmax(np.min(np.sum(gap * gap, axis=2), axis=1))]
+    normal = memory.x0 + memory.spread * ndtri(np.clip(best, 1e-6, 1.0 - 1e-6))
+    return np.asarray(np.clip(np.where(wide, best, normal), frame.low, frame.high))
+
+
+def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> FloatArray:
+    """The candidate whose measurement is expected to lower the smallest posterior mean most."""
+    X = process.groups.X
+    order = np.argsort(process.mean(X), kind="stable")
+    best = X[order[:_ALTERNATIVES]]
+    C = _candidates(memory, process, best[0], rng)
+    value = acquisition.knowledge(process, C, best)
+    return np.asarray(C[int(np.argmax(value))])
+
+
+def _candidates(
+    memory: Memory, process: Posterior, centre: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Uniform points, and normal steps of many sizes from ``centre``, longer along coordinates
+    with larger length scales; half of the steps change about three coordinates only."""
+    low, high = reach(memory)
+    d = len(centre)
+    uniform = low + rng.random((_GLOBAL, d)) * (high - low)
+    lengths = process.hyper.lengths
+    shape = np.exp(np.minimum(lengths - lengths.mean(), 2.0))
+    # In many dimensions long steps mostly end on the faces of the box.
+    widest = min(0.5, 2.0 / d)
+    size = np.exp(rng.uniform(np.log(0.005), np.log(widest), (_LOCAL, 1)))
+    step = size * shape * rng.standard_normal((_LOCAL, d))
+    share = np.where(rng.random((_LOCAL, 1)) < 0.5, 1.0, 3.0 / max(d, 3))
+    kept = rng.random((_LOCAL, d)) < share
+    kept[np.arange(_LOCAL), rng.integers(0, d, _LOCAL)] = True
+    near = centre + step * kept
+    low, high = memory.frame.low, memory.frame.high
+    back = rng.random((_LOCAL, 1)) < _REFLECTED
+    near = np.where(back & (near < low), 2.0 * low - near, near)
+    near = np.clip(np.where(back & (near > high), 2.0 * high - near, near), low, high)
+    return np.vstack([uniform, near])
+
+
+def reach(memory: Memory) -> tuple[FloatArray, FloatArray]:
+    """The box that global candidates fill: the bounds, and in open coordinates the range of the
+    points so far, widened by half of it on both sides."""
+    X = np.vstack([memory.measured.X, memory.x0])
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = np.maximum(0.5 * (high - low), memory.spread)
+    frame = memory.frame
+    low = np.where(np.isfinite(frame.low), frame.low, low - margin)
+    high = np.where(np.isfinite(frame.high), frame.high, high + margin)
+    return low, high
+
+
+def _foretold(memory: Memory, X: FloatArray, y: FloatArray) -> FloatArray:
+    """Rows for ``Memory.told``: what the model said about the new values before it saw them."""
+    ok = np.isfinite(y)
+    model = modelled(memory)
+    mean, var = model.posterior.predict(X[ok])
+    rows = [model.raw(m, v + model.posterior.noise()) for m, v in zip(mean, var, strict=True)]
+    return np.column_stack([np.reshape(rows, (-1, 2)), y[ok]])
+
+
+def agreement(memory: Memory) -> tuple[float, float]:
+    """How well the model foretold the order of the values that followed: concordant minus
+    discordant pairs, as a share of what it expected from its own predictions and noise; and
+    that expected number. About 1: the model predicts; about 0: it does not. The second number
+    says how much the first is worth."""
+    if len(memory.told) < 2:
+        return 1.0, 0.0
+    m, s, y = memory.told.T
+    i, j = np.triu_indices(len(m), 1)
+    apart = (m[i] - m[j]) / np.sqrt(s[i] ** 2 + s[j] ** 2 + 1e-300)
+    expected = float(np.sum(2.0 * ndtr(np.abs(apart)) - 1.0))
+    seen = float(np.sum(np.sign(m[i] - m[j]) * np.sign(y[i] - y[j])))
+    return (seen + 1.0) / (expected + 1.0), expected

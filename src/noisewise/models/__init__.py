@@ -1,0 +1,1 @@
+"""Regression on measured points: Gaussian processes with noise, replicates and output warping."""

@@ -1,0 +1,266 @@
+"""Gaussian process regression: posterior, leave-one-out predictions, maximum a posteriori fit.
+
+    symbol  meaning                                                             shape
+    X       points with values, one row per group of replicates                 (n, d)
+    m       means of the groups, standardised                                   (n,)
+    c, S    values per group; sums of squares about the group means             (n,)
+    tau     error variance of one value: learned sigma^2 + known variance       (n,)
+    K       covariance of m: k(X, X) + diag(tau / c) = L L'                      (n, n)
+    b       prior mean at X: the bowl of the trend                              (n,)
+    alpha   K^-1 (m - b)                                                        (n,)
+
+Log likelihood of all single values, groups merged:
+
+    log N(m; b, K) - 1/2 sum[(c - 1) log(2 pi tau) + S / tau + log c]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from noisewise._types import FloatArray
+from noisewise.models import kernel
+from noisewise.models.kernel import Hyper
+from noisewise.models.measurements import Merged
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+#: Smallest addition to the diagonal, relative to its mean.
+_JITTER = 1e-10
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Normal priors of the logarithms, and the box in which the fit searches.
+
+    Length scales grow with the root of the dimension, because distances in the unit cube do.
+    """
+
+    mean: FloatArray
+    sd: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def standard(cls, dimension: int) -> Prior:
+        """For standardised values and points in the unit cube."""
+        d = dimension
+        grown = 0.5 * np.log(d)
+        mean = np.concatenate([np.full(d, np.log(0.5) + grown), [-0.5, -2.0, -2.0]])
+        sd = np.concatenate([np.full(d, 1.0), [1.0, 1.5, 1.5]])
+        low = np.concatenate([np.full(d, np.log(0.01)), [-7.0, -12.0, np.log(1e-5)]])
+        high = np.concatenate([np.full(d, np.log(50.0) + grown), [4.0, 4.0, 2.0]])
+        return cls(mean, sd, low, high)
+
+    def start(self) -> Hyper:
+        """The centre of the prior."""
+        return Hyper.of(self.mean)
+
+
+def factor(K: FloatArray) -> FloatArray:
+    """Lower Cholesky factor of ``K``; the diagonal is raised until there is one. ``K`` is
+    overwritten."""
+    diagonal = np.array(np.diagonal(K))
+    jitter = _JITTER * float(diagonal.mean())
+    for _ in range(12):
+        K[np.diag_indices(len(K))] = diagonal + jitter
+        L, failed = lapack.dpotrf(K, lower=1, clean=1)
+        if not failed:
+            return np.asarray(L)
+        jitter *= 10.0
+    raise np.linalg.LinAlgError("the covariance matrix is not finite")
+
+
+def log_likelihood(theta: FloatArray, groups: Merged) -> tuple[float, FloatArray]:
+    """Log marginal likelihood of all values, and its gradient by ``Hyper.vector``."""
+    hyper = Hyper.of(theta)
+    Z = kernel.scaled(groups.X, hyper)
+    K, parts = kernel.with_derivatives(Z, hyper)
+    n, c, S = len(Z), groups.count, groups.scatter
+    s2 = np.exp(2.0 * hyper.noise)
+    tau = s2 + groups.known
+    K[np.diag_indices(n)] += tau / c
+    L = factor(K)
+    # dpotri leaves the upper triangle as it was, that is, zero.
+    inverse, _ = lapack.dpotri(L, lower=1)
+    inverse = inverse + np.tril(inverse, -1).T
+    residual = groups.mean - kernel.bowl(Z, hyper)
+    alpha = inverse @ residual
+    value = -0.5 * (residual @ alpha + n * _LOG_2PI) - np.log(np.diagonal(L)).sum()
+    value -= 0.5 * float(np.sum((c - 1.0) * (_LOG_2PI + np.log(tau)) + S / tau + np.log(c)))
+    A = np.outer(alpha, alpha) - inverse
+    by_noise = s2 * np.sum(np.diagonal(A) / c - (c - 1.0) / tau + S / tau**2)
+    by_rest = 0.5 * kernel.contract(A, Z, hyper, parts)
+    bend = kernel.KAPPA * np.exp(hyper.trend) * (alpha @ (Z * Z))
+    by_rest[:-2] -= 2.0 * bend
+    by_rest[-1] += bend.sum()
+    return float(value), np.concatenate([by_rest, [by_noise]])
+
+
+def log_posterior(theta: FloatArray, groups: Merged, prior: Prior) -> tuple[float, FloatArray]:
+    """Log likelihood plus log prior (without its constant), and the gradient."""
+    value, gradient = log_likelihood(theta, groups)
+    off = (theta - prior.mean) / prior.sd
+    return value - 0.5 * float(off @ off), gradient - off / prior.sd
+
+
+def fit(
+    groups: Merged, prior: Prior, starts: list[Hyper], iterations: int = 30
+) -> tuple[Hyper, float]:
+    """The hyperparameters of the largest posterior density found from ``starts``, and its log."""
+    from scipy.optimize import minimize
+
+    def negative(theta: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = log_posterior(theta, groups, prior)
+        return -value, -gradient
+
+    best: Any = None
+    bounds = list(zip(prior.low, prior.high, strict=True))
+    for start in starts:
+        found = minimize(
+            negative,
+            np.clip(start.vector(), prior.low, prior.high),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": iterations, "ftol": 1e-4, "maxcor": 8},
+        )
+        if best is None or found.fun < best.fun:
+            best = found
+    return Hyper.of(best.x), -float(best.fun)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The process given the groups; a pure function of them and of the hyperparameters."""
+
+    groups: Merged
+    hyper: Hyper
+    Z: FloatArray
+    L: FloatArray
+    alpha: FloatArray
+
+    @classmethod
+    def of(cls, groups: Merged, hyper: Hyper) -> Posterior:
+        """The posterior at these hyperparameters."""
+        Z = kernel.scaled(groups.X, hyper)
+        K = kernel.covariance(Z, Z, hyper)
+        tau = np.exp(2.0 * hyper.noise) + groups.known
+        K[np.diag_indices(len(K))] += tau / groups.count
+        L = factor(K)
+        return cls(groups, hyper, Z, L, _solve(L, groups.mean - kernel.bowl(Z, hyper)))
+
+    def mean(self, X: FloatArray) -> FloatArray:
+        """Posterior mean of the noise-free value at every row."""
+        W = kernel.scaled(X, self.hyper)
+        known = kernel.covariance(W, self.Z, self.hyper) @ self.alpha
+        return np.asarray(kernel.bowl(W, self.hyper) + known)
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Posterior mean and variance of the noise-free value at every row."""
+        mean, V = self.project(X)
+        prior = kernel.variance(kernel.scaled(X, self.hyper), self.hyper)
+        return mean, _positive(prior - np.einsum("ij,ij->j", V, V), prior)
+
+    def project(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Posterior mean (q,) and V = L^-1 k(data, X), (n, q): the posterior covariance of rows
+        a and b is k(a, b) - V_a . V_b."""
+        W = kernel.scaled(X, self.hyper)
+        K = kernel.covariance(self.Z, W, self.hyper)
+        V = solve_triangular(self.L, K, lower=True, check_finite=False)
+        return np.asarray(kernel.bowl(W, self.hyper) + self.alpha @ K), np.asarray(V)
+
+    def joint(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Posterior mean and covariance matrix of the noise-free values at all rows."""
+        mean, V = self.project(X)
+        W = kernel.scaled(X, self.hyper)
+        return mean, kernel.covariance(W, W, self.hyper) - V.T @ V
+
+    def sample(self, X: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """``n`` joint draws of the noise-free values at all rows, shape (n, q)."""
+        mean, C = self.joint(X)
+        return np.asarray(mean + rng.standard_normal((n, len(mean))) @ factor(C).T)
+
+    def mean_slope(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Mean at one point, and its gradient by the point's coordinates."""
+        z = kernel.scaled(x, self.hyper)
+        k = kernel.covariance(z[None], self.Z, self.hyper)[0]
+        mean = float(kernel.bowl(z[None], self.hyper)[0] + k @ self.alpha)
+        slope = self.alpha @ kernel.slope(z, self.Z, self.hyper)
+        return mean, kernel.bowl_slope(z, self.hyper) + slope
+
+    def slopes(self, x: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
+        """Mean and variance at one point, and their gradients by its coordinates."""
+        z = kernel.scaled(x, self.hyper)
+        k = kernel.covariance(z[None], self.Z, self.hyper)[0]
+        dk = kernel.slope(z, self.Z, self.hyper)
+        w = _solve(self.L, k)
+        prior = kernel.variance(z[None], self.hyper)
+        var = _positive(prior - k @ w, prior)
+        dvar = kernel.variance_slope(z, self.hyper) - 2.0 * (w @ dk)
+        mean = float(kernel.bowl(z[None], self.hyper)[0] + k @ self.alpha)
+        dmean = kernel.bowl_slope(z, self.hyper) + self.alpha @ dk
+        return mean, float(var[0]), dmean, dvar
+
+    def gradient_covariance(self, x: FloatArray) -> FloatArray:
+        """Posterior covariance of the gradient of the noise-free function at one point."""
+        z = kernel.scaled(x, self.hyper)
+        half = solve_triangular(self.L, kernel.slope(z, self.Z, self.hyper), lower=True)
+        return np.asarray(kernel.slope_covariance(z, self.hyper) - half.T @ half)
+
+    def noise(self) -> float:
+        """Error variance of one more evaluation: the learned one, plus the median known one."""
+        return float(np.exp(2.0 * self.hyper.noise) + np.median(self.groups.known))
+
+    def given(self, X: FloatArray, values: FloatArray | None = None) -> Posterior:
+        """The posterior with every row measured once more, with these values; None: with the
+        expected ones, so that the mean stays and the variance shrinks. For points whose values
+        are still to come, or will never come."""
+        mean, B = self.project(X)
+        W = kernel.scaled(X, self.hyper)
+        C = kernel.covariance(W, W, self.hyper) - B.T @ B
+        C[np.diag_indices(len(C))] += self.noise()
+        n, q = len(self.Z), len(X)
+        L = np.zeros((n + q, n + q))
+        L[:n, :n], L[n:, :n], L[n:, n:] = self.L, B.T, factor(C)
+        g, one = self.groups, np.ones(q)
+        groups = Merged(
+            np.vstack([g.X, X]),
+            np.concatenate([g.mean, mean if values is None else values]),
+            np.concatenate([g.count, one]),
+            np.concatenate([g.scatter, 0.0 * one]),
+            np.concatenate([g.known, np.median(g.known) * one]),
+        )
+        Z = np.vstack([self.Z, W])
+        alpha = np.concatenate([self.alpha, np.zeros(q)])
+        if values is not None:
+            alpha = _solve(L, groups.mean - kernel.bowl(Z, self.hyper))
+        return replace(self, groups=groups, Z=Z, L=L, alpha=alpha)
+
+    def leave_one_out(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of every group's mean, predicted from the other groups."""
+        inverse, _ = lapack.dpotri(self.L, lower=1)
+        var = 1.0 / np.diagonal(inverse)
+        return self.groups.mean - self.alpha * var, np.asarray(var)
+
+    def loo_density(self) -> FloatArray:
+        """Log predictive density of every group's values, given the other groups."""
+        mean, var = self.leave_one_out()
+        g = self.groups
+        tau = np.exp(2.0 * self.hyper.noise) + g.known
+        between = _LOG_2PI + np.log(var) + (g.mean - mean) ** 2 / var
+        within = (g.count - 1.0) * (_LOG_2PI + np.log(tau)) + g.scatter / tau + np.log(g.count)
+        return np.asarray(-0.5 * (between + within))
+
+
+def _solve(L: FloatArray, b: FloatArray) -> FloatArray:
+    x, _ = lapack.dpotrs(L, b, lower=1)
+    return np.asarray(x)
+
+
+def _positive(var: FloatArray, prior: FloatArray) -> FloatArray:
+    """Variances, kept above what rounding leaves of the prior variance."""
+    return np.maximum(var, 1e-12 * prior)

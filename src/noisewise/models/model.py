@@ -1,0 +1,168 @@
+"""A model of all measurements: transformation, hyperparameters, posterior.
+
+A `Fit` is what is remembered; a `Model` is a pure function of measurements and a `Fit`.
+Hyperparameters are fitted again as the number of values grows by a fixed fraction, and the
+transformation is chosen again on a coarser schedule, so the cost per value stays bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.models import warp as warps
+from noisewise.models.gp import Posterior, Prior, fit
+from noisewise.models.kernel import Hyper
+from noisewise.models.measurements import Measurements, Merged, merge
+from noisewise.models.warp import Warp
+
+#: Points in one regression; of more, the nearest to the best are used.
+MOST = 220
+#: Log predictive density per value by which a transformation must beat the identity.
+_MARGIN = 0.02
+#: Standard deviations of a leave-one-out residual beyond which values are replaced by ranks.
+_IMPOSSIBLE = 8.0
+#: Nodes and weights of E f(N) for a standard normal N.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+#: Growth of the number of values after which hyperparameters are fitted again, and the
+#: transformation chosen again; and the number of new values after which they are in any case.
+_REFIT, _CHOOSE, _AT_LEAST = 1.2, 1.6, 50
+
+
+@data
+@dataclass(frozen=True)
+class Fit:
+    """Name of the transformation, hyperparameters, and the numbers of values at which they were
+    last fitted and the transformation last chosen."""
+
+    name: str
+    hyper: Hyper
+    fitted: int = 0
+    chosen: int = 0
+
+    @classmethod
+    def start(cls, dimension: int) -> Fit:
+        """Before the first value."""
+        return cls("none", Prior.standard(dimension).start())
+
+
+@dataclass(frozen=True)
+class Model:
+    """The posterior on the transformed scale, and the transformation."""
+
+    warp: Warp
+    posterior: Posterior
+
+    @classmethod
+    def of(cls, measured: Measurements, fit: Fit) -> Model:
+        """The model of measurements, of which at least one succeeded. Points where all
+        evaluations failed count as bad: at least at the upper quartile of the values."""
+        warp, groups = prepared(measured, fit.name)
+        process = Posterior.of(groups, fit.hyper)
+        failed = np.setdiff1d(measured.at, measured.at[measured.ok])
+        if len(failed):
+            X = measured.X[failed]
+            bad = np.maximum(process.mean(X), np.quantile(groups.mean, 0.75))
+            process = process.given(X, bad)
+        return cls(warp, process)
+
+    def raw(self, mean: float, var: float) -> tuple[float, float]:
+        """Median and half the width of the central 68 % interval of a normal transformed value,
+        in the user's units."""
+        ends = self.warp.backward(mean + np.sqrt(var) * np.array([-1.0, 0.0, 1.0]))
+        return float(ends[1]), float(0.5 * (ends[2] - ends[0]))
+
+    def expected(self, mean: float, var: float) -> tuple[float, float]:
+        """Expected measurement at a point, in the user's units, and its standard deviation, from
+        posterior mean and variance of the transformed noise-free value. The noise is averaged
+        before the transformation is undone: the mean of a logarithm is not that of the value."""
+        noise = np.sqrt(self.posterior.noise()) * _NODES
+        levels = mean + np.sqrt(var) * np.array([-1.0, 0.0, 1.0])
+        low, middle, high = self.warp.backward(levels[:, None] + noise) @ _WEIGHTS
+        return float(middle), float(0.5 * (high - low))
+
+
+def prepared(measured: Measurements, name: str) -> tuple[Warp, Merged]:
+    """The transformation of this name for these values, and the transformed values as groups."""
+    ok = measured.ok
+    y, at = measured.y[ok], measured.at[ok]
+    warp = Warp.of(name, y)
+    var = measured.var[ok]
+    if var.any():
+        # Replicates share the slope at their mean, so that they stay one group.
+        centre = (np.bincount(at, y) / np.maximum(np.bincount(at), 1))[at]
+        var = var * warp.slope(centre) ** 2
+    return warp, merge(measured.X, warp.forward(y), at, var)
+
+
+def local(measured: Measurements, fit: Fit, most: int = MOST) -> Measurements:
+    """At most ``most`` points: those nearest to the point of the smallest smoothed value."""
+    if len(measured.X) <= most:
+        return measured
+    lengths = np.exp(fit.hyper.lengths)
+    ok = measured.ok
+    count = np.bincount(measured.at[ok], minlength=len(measured.X))
+    total = np.bincount(measured.at[ok], measured.y[ok], minlength=len(measured.X))
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.inf)
+    # The average of the best few does not follow a single lucky value.
+    best = measured.X[np.argsort(mean, kind="stable")[: 3 + len(lengths)]].mean(axis=0)
+    return measured.near(best, lengths, most)
+
+
+def refit(measured: Measurements, old: Fit) -> Fit:
+    """The `Fit` for these measurements; ``old`` itself where it is recent enough."""
+    m = int(measured.ok.sum())
+    if m < 2 or m < min(max(old.fitted + 1, _REFIT * old.fitted), old.fitted + _AT_LEAST):
+        return old
+    near, new = local(measured, old), replace(old, fitted=m)
+    prior = Prior.standard(measured.X.shape[1])
+    if m >= _CHOOSE * old.chosen and not two_valued(near.y[near.ok]):
+        return _choose(near, replace(new, chosen=m), prior)
+    return _fitted(near, new, prior, [old.hyper])
+
+
+def two_valued(y: FloatArray) -> bool:
+    """Whether there are at most two values, such as won and lost: every increasing
+    transformation of them is a straight line. Their regression has a learned noise variance,
+    the average of p (1 - p); a logistic link and variances per point were worse."""
+    return len(np.unique(y)) <= 2
+
+
+def score(measured: Measurements, name: str, hyper: Hyper) -> float:
+    """Log predictive density per raw value, every point left out in turn."""
+    warp, groups = prepared(measured, name)
+    jacobian = warp.log_slope(measured.y[measured.ok]).sum()
+    density = Posterior.of(groups, hyper).loo_density().sum()
+    return float((density + jacobian) / measured.ok.sum())
+
+
+def _choose(measured: Measurements, old: Fit, prior: Prior) -> Fit:
+    """The transformation that predicts best, with its hyperparameters; ranks where even the best
+    leaves values that it declares impossible."""
+    best, best_score = old, -np.inf
+    for name in ("none", *warps.FAMILY):
+        # A second start, so that a fit to pure noise is not kept for ever.
+        starts = [old.hyper, prior.start()] if name == old.name else [old.hyper]
+        found = _fitted(measured, replace(old, name=name), prior, starts)
+        gain = score(measured, name, found.hyper) - (0.0 if name == "none" else _MARGIN)
+        if gain > best_score:
+            best, best_score = found, gain
+    if _surprise(measured, best) > _IMPOSSIBLE:
+        best = _fitted(measured, replace(best, name="ranks"), prior, [best.hyper])
+    return best
+
+
+def _fitted(measured: Measurements, old: Fit, prior: Prior, starts: list[Hyper]) -> Fit:
+    _, groups = prepared(measured, old.name)
+    return replace(old, hyper=fit(groups, prior, starts, iterations=10)[0])
+
+
+def _surprise(measured: Measurements, fit: Fit) -> float:
+    """Largest distance of a group from what the others predict, in standard deviations."""
+    process = Posterior.of(prepared(measured, fit.name)[1], fit.hyper)
+    mean, var = process.leave_one_out()
+    return float(np.max(np.abs(process.groups.mean - mean) / np.sqrt(var)))

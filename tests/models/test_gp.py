@@ -1,0 +1,214 @@
+"""Gaussian process regression against scikit-learn, finite differences and naive twins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noisewise._types import FloatArray
+from noisewise.models import kernel
+from noisewise.models.gp import Posterior, Prior, fit, log_likelihood, log_posterior
+from noisewise.models.kernel import Hyper
+from noisewise.models.measurements import Measurements, Merged, merge
+
+
+def random_hyper(rng: np.random.Generator, d: int) -> Hyper:
+    return Hyper(rng.normal(-0.5, 0.4, d), rng.normal(0, 0.3), rng.normal(-1, 0.3), -1.5)
+
+
+def random_groups(rng: np.random.Generator, n: int, d: int) -> Merged:
+    """Points of which some are measured several times, with known variances for a few."""
+    X = rng.random((n, d))
+    at = np.concatenate([np.arange(n), rng.integers(0, n, n)])
+    var = np.where(at % 3 == 0, 0.05, 0.0)
+    return merge(X, rng.standard_normal(2 * n), at, var)
+
+
+def plain(X: FloatArray, z: FloatArray) -> Merged:
+    return Merged(X, z, np.ones(len(z)), np.zeros(len(z)), np.zeros(len(z)))
+
+
+def test_parity_with_scikit_learn() -> None:
+    """Same kernel, same values: likelihood, mean and standard deviation."""
+    process = pytest.importorskip("sklearn.gaussian_process")
+    k = pytest.importorskip("sklearn.gaussian_process.kernels")
+    rng = np.random.default_rng(3)
+    X, Xs, d = rng.random((25, 3)), rng.random((40, 3)), 3
+    z = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(25)
+    lengths = np.array([0.4, 0.9, 0.6])
+    hyper = Hyper(np.log(lengths), np.log(0.8), np.log(0.3), np.log(0.1))
+
+    def prior_mean(points: FloatArray) -> FloatArray:
+        return np.asarray(kernel.KAPPA * 0.3 * np.sum(((points - 0.5) / lengths) ** 2, axis=1))
+
+    # scikit-learn's dot product has no length scales: both sides get points divided by them.
+    same = k.ConstantKernel(kernel.C0) + 0.8**2 * k.Matern(np.ones(d), nu=2.5)
+    same = same + 0.3**2 * k.DotProduct(1.0) ** 2
+    theirs = process.GaussianProcessRegressor(same, alpha=0.1**2, optimizer=None)
+    theirs.fit((X - 0.5) / lengths, z - prior_mean(X))
+    ours = Posterior.of(plain(X, z), hyper)
+    mean, sd = theirs.predict((Xs - 0.5) / lengths, return_std=True)
+    found, var = ours.predict(Xs)
+    np.testing.assert_allclose(found, mean + prior_mean(Xs), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(np.sqrt(var), sd, rtol=1e-5)
+    value, _ = log_likelihood(hyper.vector(), plain(X, z))
+    assert value == pytest.approx(theirs.log_marginal_likelihood(), rel=1e-7)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 4), n=st.integers(1, 12))
+def test_gradient_of_the_posterior_density(seed: int, d: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups, prior = random_groups(rng, n, d), Prior.standard(d)
+    theta = random_hyper(rng, d).vector()
+    _, gradient = log_posterior(theta, groups, prior)
+    for i, step in enumerate(1e-5 * np.eye(len(theta))):
+        up = log_posterior(theta + step, groups, prior)[0]
+        down = log_posterior(theta - step, groups, prior)[0]
+        assert gradient[i] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 3))
+def test_gradients_of_mean_and_variance(seed: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    process = Posterior.of(random_groups(rng, 8, d), random_hyper(rng, d))
+    x = rng.random(d)
+    mean, var, dmean, dvar = process.slopes(x)
+    assert (mean, var) == pytest.approx([float(v[0]) for v in process.predict(x[None])])
+    for i, step in enumerate(1e-5 * np.eye(d)):
+        (up, vup), (down, vdown) = (
+            process.predict((x + step)[None]),
+            process.predict((x - step)[None]),
+        )
+        assert dmean[i] == pytest.approx((up[0] - down[0]) / 2e-5, rel=1e-4, abs=1e-4)
+        assert dvar[i] == pytest.approx((vup[0] - vdown[0]) / 2e-5, rel=1e-3, abs=1e-4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), known=st.booleans())
+def test_merged_replicates_have_the_likelihood_of_single_values(seed: int, known: bool) -> None:
+    rng = np.random.default_rng(seed)
+    X, at = rng.random((5, 2)), rng.integers(0, 5, 14)
+    z, var = rng.standard_normal(14), np.where(at == 1, 0.2, 0.0) * known
+    theta = random_hyper(rng, 2).vector()
+    single = Merged(X[at], z, np.ones(14), np.zeros(14), var)
+    merged = merge(X, z, at, var)
+    assert len(merged.X) == len(set(at.tolist()))
+    value, gradient = log_likelihood(theta, merged)
+    expected, slope = log_likelihood(theta, single)
+    assert value == pytest.approx(expected, rel=1e-7)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-5, atol=1e-5)
+    x = rng.random((3, 2))
+    hyper = Hyper.of(theta)
+    for a, b in zip(
+        Posterior.of(merged, hyper).predict(x), Posterior.of(single, hyper).predict(x), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_leave_one_out_equals_leaving_one_out() -> None:
+    rng = np.random.default_rng(5)
+    groups, hyper = random_groups(rng, 9, 2), random_hyper(rng, 2)
+    process = Posterior.of(groups, hyper)
+    mean, var = process.leave_one_out()
+    density = process.loo_density()
+    total = log_likelihood(hyper.vector(), groups)[0]
+    for i in range(len(groups.X)):
+        keep = np.arange(len(groups.X)) != i
+        rest = Merged(
+            groups.X[keep], groups.mean[keep], groups.count[keep], groups.scatter[keep],
+            groups.known[keep],
+        )  # fmt: skip
+        m, v = Posterior.of(rest, hyper).predict(groups.X[[i]])
+        tau = np.exp(2 * hyper.noise) + groups.known[i]
+        assert mean[i] == pytest.approx(m[0], rel=1e-6)
+        assert var[i] == pytest.approx(v[0] + tau / groups.count[i], rel=1e-6)
+        # p(group | rest) = p(all) / p(rest)
+        assert density[i] == pytest.approx(
+            total - log_likelihood(hyper.vector(), rest)[0], rel=1e-6, abs=1e-6
+        )
+
+
+def test_believed_points_keep_the_mean_and_shrink_the_variance() -> None:
+    rng = np.random.default_rng(6)
+    process = Posterior.of(random_groups(rng, 6, 2), random_hyper(rng, 2))
+    pending, x = rng.random((3, 2)), rng.random((5, 2))
+    believed = process.given(pending)
+    naive = Posterior.of(believed.groups, believed.hyper)
+    (m0, v0), (m1, v1), (m2, v2) = (p.predict(x) for p in (process, believed, naive))
+    told = process.given(pending, np.array([3.0, -1.0, 0.5]))
+    np.testing.assert_allclose(
+        told.mean(x), Posterior.of(told.groups, told.hyper).mean(x), rtol=1e-5
+    )
+    np.testing.assert_allclose(m1, m0, rtol=1e-9)
+    np.testing.assert_allclose(m2, m1, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(v2, v1, rtol=1e-5)
+    assert (v1 < v0).all()
+
+
+def test_samples_have_the_joint_moments() -> None:
+    rng = np.random.default_rng(7)
+    process = Posterior.of(random_groups(rng, 6, 1), random_hyper(rng, 1))
+    x = np.array([[0.1], [0.15], [0.9]])
+    draws = process.sample(x, 20000, rng)
+    mean, C = process.joint(x)
+    np.testing.assert_allclose(draws.mean(axis=0), mean, atol=0.05)
+    np.testing.assert_allclose(np.cov(draws.T), C, atol=0.05 * np.abs(C).max() + 0.01)
+    np.testing.assert_allclose(process.predict(x)[1], np.diagonal(C), rtol=1e-7)
+
+
+def test_fit_recovers_the_noise_and_ignores_useless_coordinates() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.random((120, 3))
+    z = np.sin(6 * X[:, 0]) + 0.2 * rng.standard_normal(120)
+    prior = Prior.standard(3)
+    hyper, value = fit(plain(X, z / z.std()), prior, [prior.start()])
+    assert np.exp(hyper.noise) * z.std() == pytest.approx(0.2, rel=0.3)
+    assert hyper.lengths[0] < min(hyper.lengths[1:]) - 0.5
+    assert value > log_posterior(prior.start().vector(), plain(X, z / z.std()), prior)[0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_degenerate_points_do_not_break_the_fit(n: int) -> None:
+    """One place measured again and again, with the same value and without merging."""
+    groups = plain(np.full((n, 2), 0.5), np.zeros(n))
+    hyper, value = fit(groups, Prior.standard(2), [Prior.standard(2).start()])
+    mean, var = Posterior.of(groups, replace(hyper, noise=-11.0)).predict(np.full((1, 2), 0.4))
+    assert np.isfinite([value, mean[0], var[0]]).all()
+    assert var[0] > 0
+
+
+def test_measurements_find_replicates_and_keep_failures() -> None:
+    measured = Measurements.empty(2).add(
+        np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([1.0, np.inf])
+    )
+    measured = measured.add(np.array([[-0.0, 1.0]]), np.array([3.0]), np.array([np.nan]))
+    assert len(measured.X) == 2
+    np.testing.assert_array_equal(measured.at, [0, 1, 0])
+    np.testing.assert_array_equal(measured.ok, [True, False, True])
+    np.testing.assert_array_equal(measured.var, 0.0)
+
+
+def test_near_keeps_the_nearest_points_and_all_their_values() -> None:
+    X = np.linspace(0, 1, 5)[:, None]
+    measured = Measurements.empty(1).add(np.vstack([X, X]), np.arange(10.0))
+    kept = measured.near(np.array([0.0]), np.ones(1), 2)
+    np.testing.assert_array_equal(kept.X[:, 0], [0.0, 0.25])
+    np.testing.assert_array_equal(kept.y, [0.0, 1.0, 5.0, 6.0])
+    np.testing.assert_array_equal(kept.at, [0, 1, 0, 1])
+
+
+def test_covariance_of_the_gradient() -> None:
+    """Against differences of joint covariances of the values."""
+    rng = np.random.default_rng(9)
+    process = Posterior.of(random_groups(rng, 5, 2), random_hyper(rng, 2))
+    x, h = np.array([0.3, 0.8]), 1e-3
+    ends = np.array([x + h * e for e in np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])])
+    D = np.array([[1, -1, 0, 0], [0, 0, 1, -1]]) / (2 * h)
+    numeric = D @ process.joint(ends)[1] @ D.T
+    np.testing.assert_allclose(process.gradient_covariance(x), numeric, rtol=0.02, atol=1e-3)
