@@ -7,6 +7,7 @@ from .additive import AdditiveNoise, NoisySphere
 from .bbob_noisy import BBOBNoisy
 from .gym import Gym
 from .registry import SUITES, TASKS, make, suite
+from .small import Small
 
 __all__ = [
     "SUITES",
@@ -15,6 +16,7 @@ __all__ = [
     "BBOBNoisy",
     "Gym",
     "NoisySphere",
+    "Small",
     "make",
     "suite",
 ]
