@@ -31,8 +31,8 @@ def _spend_rest(oracle: Oracle, x: FloatArray) -> Outcome:
 class PyBADS:
     """BADS told that the function is noisy; its ten final samples come out of the budget.
 
-    The plausible box, in which it starts its design, leaves out a twentieth of the box on each side:
-    on public problems that was better than a quarter, and about as good as the whole box.
+    The plausible box, in which it starts its design, leaves out a twentieth of the box on each
+    side: on public problems that was better than a quarter, and about as good as nothing.
     """
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
