@@ -12,6 +12,7 @@ from noisewise_bench.experiments import (
     baselines,
     estimators,
     optuna_samplers,
+    small,
     tasks,
 )
 from noisewise_bench.experiments.study import Scope, Study, execute, write
@@ -24,8 +25,11 @@ STUDIES: dict[str, Study] = {
 
 
 def main(argv: list[str] | None = None) -> int:
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == [small.NAME]:  # it has tiers and peers, and therefore options of its own
+        return small.main(argv[1:])
     parser = argparse.ArgumentParser(prog="noisewise_bench.experiments", description=__doc__)
-    parser.add_argument("study", choices=sorted(STUDIES), help="which study")
+    parser.add_argument("study", choices=sorted([*STUDIES, small.NAME]), help="which study")
     parser.add_argument("--instances", help="such as 1-5")
     parser.add_argument("--dimensions", help="such as 10,40")
     parser.add_argument("--seeds", help="noise seeds, such as 1-2")

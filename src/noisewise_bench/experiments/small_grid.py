@@ -7,12 +7,15 @@ held-out  other instances, dimensions and levels: to look at once
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from noisewise_bench.campaign import Grid
-from noisewise_bench.names import Budget
+from noisewise_bench.names import BenchError, Budget
+from noisewise_bench.peers.environment import python_of
+from noisewise_bench.problems import suite
 from noisewise_bench.problems.small import LANDSCAPES, NOISES, landscapes_of
 
 Noise = tuple[str, float]
@@ -44,6 +47,11 @@ PEERS: Final = (
 COSTLY, COSTLY_UP_TO = frozenset({"peer/plain-gp", "peer/pybads", "peer/optuna-tpe"}), 500
 #: Tens of seconds per run, in environments of their own: on the blocks marked ``slow`` only.
 SLOW_PEERS: Final = ("peer/botorch", "peer/optuna-gp", "peer/smac")
+#: What a peer needs beyond the extra ``bench``: a package here, or an environment of its own.
+PACKAGES: Final = {"peer/pybads": "pybads", "peer/py-bobyqa": "pybobyqa"}
+ENVIRONMENTS: Final = {"peer/botorch": "botorch", "peer/optuna-gp": "botorch", "peer/smac": "smac"}
+#: Tasks of the suite ``tasks`` that are small enough, at this many evaluations.
+OTHER_TASKS, OTHER_BUDGET = ("task/hpo-digits", "task/hpo-breast-cancer"), "100"
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,8 @@ class Tier:
 TIERS: Final[dict[str, Tier]] = {
     "work": Tier(
         (
-            Block((2, 5), ("20d",), (1, 2), WEAK_AND_STRONG, slow=True),
+            Block((2, 5), ("20d",), (1,), WEAK_AND_STRONG, slow=True),
+            Block((2, 5), ("20d",), (2,), WEAK_AND_STRONG),
             Block((2, 5), ("20d",), (1,)),
             Block((5,), ("5d",), (1,)),
             Block((2,), ("50d",), (1,)),
@@ -124,3 +133,31 @@ def synthetic_grids(tier: Tier, methods: Sequence[str], peers: Sequence[str]) ->
         for budget in block.budgets
         if methods or peers_for(block, budget, d, peers)
     ]
+
+
+def task_grids(tier: Tier, methods: Sequence[str], peers: Sequence[str]) -> list[Grid]:
+    """Small tasks at their own budgets, and two larger ones cut short; without slow peers."""
+    everyone = [*methods, *(peer for peer in peers if peer not in SLOW_PEERS)]
+    if not everyone:
+        return []
+    others = [f"{task}/s{seed}" for task in OTHER_TASKS for seed in tier.task_seeds]
+    return [
+        Grid.of(suite("small-tasks", instances=tier.task_seeds), everyone, ["own"], [1]),
+        Grid.of(others, everyone, [OTHER_BUDGET], [1]),
+    ]
+
+
+def check_peers(peers: Sequence[str]) -> None:
+    """Raise `BenchError` if a peer is not installed: its runs would all count as lost."""
+    for peer in peers:
+        package, environment = PACKAGES.get(peer), ENVIRONMENTS.get(peer)
+        if package is not None and importlib.util.find_spec(package) is None:
+            raise BenchError(
+                f"{peer} needs the package {package!r}: pip install 'noisewise[peers]', "
+                "or choose others with --peers"
+            )
+        if environment is not None:
+            try:
+                python_of(environment)
+            except ImportError as error:
+                raise BenchError(f"{peer} cannot run: {error}") from None
