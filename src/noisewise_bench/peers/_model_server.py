@@ -128,12 +128,13 @@ class SMAC(Model):
 
         self.names = [f"x{i:03d}" for i in range(len(task["x0"]))]
         space = ConfigurationSpace(dict.fromkeys(self.names, (0.0, 1.0)), seed=task["seed"])
+        self.folder = tempfile.TemporaryDirectory(prefix="smac")  # gone with this object
         scenario = Scenario(
             space,
             deterministic=False,
             n_trials=max(task["budget"], 2),
             seed=task["seed"] % 2**31,
-            output_directory=tempfile.mkdtemp(prefix="smac"),
+            output_directory=self.folder.name,
         )
         # The target is never called: points are asked for and told.
         self.facade = HyperparameterOptimizationFacade(

@@ -13,7 +13,7 @@ from noisewise_bench.problem import FloatArray, Oracle
 
 BUDGET = 80
 #: They take a good part of a second for each point.
-BUDGETS = {"optuna-gp": 20, "botorch": 16, "smac": 20, "plain-gp": 30}
+BUDGETS = {"optuna-gp": 20, "botorch": 16, "smac": 40, "plain-gp": 30}
 #: Peers in environments of their own, and the environment.
 ISOLATED = {"optuna-gp": "botorch", "botorch": "botorch", "smac": "smac"}
 PACKAGES = {"pybads": "pybads", "py-bobyqa": "pybobyqa"}

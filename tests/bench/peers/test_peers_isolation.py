@@ -158,6 +158,7 @@ def test_gp_without_torch_names_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
+    monkeypatch.setattr(isolated, "_idle", {})
     monkeypatch.setattr(optuna.importlib.util, "find_spec", lambda name: None)
     oracle = Oracle(Problem(), 5, np.random.default_rng(0))
     with pytest.raises(ImportError, match=r"noisewise_bench.peers.environment botorch"):
@@ -209,6 +210,7 @@ def test_missing_environment_of_a_slow_peer_is_named(
     environment_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
+    monkeypatch.setattr(isolated, "_idle", {})
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
     oracle = Oracle(Problem(), 5, np.random.default_rng(0))
     with pytest.raises(ImportError, match=f"peers.environment {environment_name}"):
