@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -152,12 +152,14 @@ def run(
     scheduler: str | None = None,
     retry_failed: bool = False,
     redo_stale: bool = False,
+    redo: Collection[Key] = (),
     progress: bool = True,
 ) -> Summary:
     """Compute what is missing of ``grid`` (default: of every grid in the file) and store it.
 
     ``workers`` local processes (default: all cores), or the workers of a Dask cluster whose
     scheduler is at the address ``scheduler``. Stopping at any moment loses only runs in flight.
+    Rows whose keys are in ``redo`` are computed again.
 
     >>> import tempfile
     >>> grid = Grid.of(["noisysphere/d14/n8.1"], ["cma-es"], [100], [1])
@@ -180,6 +182,7 @@ def run(
         again = (store.keys(failed=True) if retry_failed else set()) | (
             stale if redo_stale else set()
         )
+        again |= set(redo) & planned
         skip = store.keys() - again
         todo = [task for task in tasks if task.key not in skip]
         n_failed = _compute(todo, store, workers, scheduler, bool(again), progress)

@@ -13,7 +13,10 @@ from typing import Any
 import noisewise
 import noisewise_bench
 
-PACKAGES = ("numpy", "scipy", "cma", "cmaes", "optuna", "scikit-learn", "gymnasium")
+PACKAGES = (
+    *("numpy", "scipy", "cma", "cmaes", "optuna", "scikit-learn", "gymnasium"),
+    *("pybads", "Py-BOBYQA"),
+)
 
 
 @lru_cache(maxsize=1)

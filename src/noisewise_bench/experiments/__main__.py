@@ -13,6 +13,7 @@ from noisewise_bench.experiments import (
     coverage,
     estimators,
     optuna_samplers,
+    small,
     tasks,
 )
 from noisewise_bench.experiments.study import Scope, Study, execute, write
@@ -25,18 +26,20 @@ STUDIES: dict[str, Study] = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    given = sys.argv[1:] if argv is None else argv
-    if given[:1] == ["coverage"]:  # its rows are not those of a campaign
-        return coverage.main(given[1:])
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == [small.NAME]:  # it has tiers and peers, and therefore options of its own
+        return small.main(argv[1:])
+    if argv[:1] == ["coverage"]:  # its rows are not those of a campaign
+        return coverage.main(argv[1:])
     parser = argparse.ArgumentParser(prog="noisewise_bench.experiments", description=__doc__)
-    parser.add_argument("study", choices=sorted(STUDIES), help="which study")
+    parser.add_argument("study", choices=sorted([*STUDIES, small.NAME]), help="which study")
     parser.add_argument("--instances", help="such as 1-5")
     parser.add_argument("--dimensions", help="such as 10,40")
     parser.add_argument("--seeds", help="noise seeds, such as 1-2")
     parser.add_argument("--db", type=Path, help="rows, kept to resume (out/NAME.sqlite)")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
     parser.add_argument("--workers", type=int, help="processes (all cores)")
-    args = parser.parse_args(given)
+    args = parser.parse_args(argv)
     study = STUDIES[args.study]
     try:
         scope = Scope(

@@ -13,8 +13,10 @@ from typing import Final, Literal
 from ..problem import Method, Oracle
 from ._common import Outcome
 from .cmaes import CMAES
-from .nevergrad import Nevergrad
+from .isolated import Isolated
+from .models import LqCMA, PyBADS, PyBOBYQA
 from .optuna import Optuna
+from .plain import XNES, PlainGP, RandomSearch
 from .pycma import CMA, UncertaintyHandling
 from .scipy import DifferentialEvolution
 
@@ -47,14 +49,22 @@ PEERS: Final[Mapping[str, Peer]] = {
         Peer("cmaes", CMAES("full"), MEAN),
         Peer("cmaes-sep", CMAES("separable"), MEAN),
         Peer("cmaes-lra", CMAES("learning-rate adaptation"), MEAN),
-        Peer("nevergrad-tbpsa", Nevergrad("TBPSA"), OWN),
-        Peer("nevergrad-oneplusone", Nevergrad("OptimisticNoisyOnePlusOne"), OWN),
-        Peer("nevergrad-ngopt", Nevergrad("NGOpt"), OWN),
+        Peer("nevergrad-tbpsa", Isolated("nevergrad", "TBPSA"), OWN),
+        Peer("nevergrad-oneplusone", Isolated("nevergrad", "OptimisticNoisyOnePlusOne"), OWN),
+        Peer("nevergrad-ngopt", Isolated("nevergrad", "NGOpt"), OWN),
         Peer("optuna-random", Optuna("random"), LUCKY),
         Peer("optuna-tpe", Optuna("tpe"), LUCKY),
         Peer("optuna-cmaes", Optuna("cmaes"), LUCKY),
         Peer("optuna-gp", Optuna("gp"), LUCKY),
         Peer("scipy-de", DifferentialEvolution(), LUCKY),
+        Peer("random", RandomSearch(), LUCKY),
+        Peer("plain-gp", PlainGP(), OWN),
+        Peer("xnes", XNES(), MEAN),
+        Peer("lq-cma", LqCMA(), MEAN),
+        Peer("pybads", PyBADS(), OWN),
+        Peer("py-bobyqa", PyBOBYQA(), OWN),
+        Peer("botorch", Isolated("botorch", "botorch"), OWN),
+        Peer("smac", Isolated("smac", "smac"), OWN),
     )
 }
 

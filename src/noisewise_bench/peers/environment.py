@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import Final
 
 #: What each environment holds.
-REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {"nevergrad": ("nevergrad>=1.0.4",)}
+REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
+    "nevergrad": ("nevergrad>=1.0.4",),
+    # torch is pinned, because a range would take the newest build with its GPU packages
+    "botorch": ("torch==2.13.0", "botorch>=0.12", "optuna>=4.0,<6"),
+    "smac": ("smac>=2.0",),
+}
 
 
 def directory(peer: str) -> Path:

@@ -1,4 +1,6 @@
-"""Optuna's samplers: random, TPE, CMA-ES and, where torch is installed, a Gaussian process.
+"""Optuna's samplers: random, TPE, CMA-ES and a Gaussian process.
+
+The last needs torch. Where that is not installed, it runs in the environment of ``botorch``.
 
 Optuna has one idea of what to recommend, ``study.best_trial``: the luckiest draw.
 """
@@ -15,6 +17,7 @@ import numpy as np
 
 from ..problem import Oracle
 from ._common import Outcome, box, library
+from .isolated import Isolated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +30,8 @@ class Optuna:
     sampler: Literal["random", "tpe", "cmaes", "gp"]
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
+        if self.sampler == "gp" and importlib.util.find_spec("torch") is None:
+            return Isolated("botorch", "optuna-gp")(oracle, budget, seed)
         optuna = library("optuna")
         low, high = box(oracle)
         names = [f"x{i}" for i in range(oracle.dimension)]
@@ -59,8 +64,6 @@ class Optuna:
             return samplers.TPESampler(seed=seed, multivariate=True)
         if self.sampler == "cmaes":  # sigma0 is a share of the box, which Optuna scales to one
             return samplers.CmaEsSampler(seed=seed, x0=x0, sigma0=sigma0, lr_adapt=True)
-        if importlib.util.find_spec("torch") is None:
-            raise ImportError("the peer 'optuna-gp' needs the package 'torch': pip install torch")
         return samplers.GPSampler(seed=seed, deterministic_objective=False)
 
 

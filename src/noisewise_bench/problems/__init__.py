@@ -6,15 +6,18 @@ Importing this package needs numpy only; making a problem imports what that prob
 from .additive import AdditiveNoise, NoisySphere
 from .bbob_noisy import BBOBNoisy
 from .gym import Gym
-from .registry import SUITES, TASKS, make, suite
+from .registry import SMALL_TASKS, SUITES, TASKS, make, suite
+from .small import Small
 
 __all__ = [
+    "SMALL_TASKS",
     "SUITES",
     "TASKS",
     "AdditiveNoise",
     "BBOBNoisy",
     "Gym",
     "NoisySphere",
+    "Small",
     "make",
     "suite",
 ]

@@ -5,8 +5,10 @@ official-bbob-noisy/f110/i3/d40     the same with COCO's own noise, which no see
 additive/f1/i1/d10/gaussian/0.01    bbob function with a law and level of noise
 additive/f1/i1/d80/radial/0.5abs    the same with an absolute level
 additive/f1/i1/d10/none             without noise
+small/steps/i1/d3/t3/0.2            landscape for small budgets: instance, dimension, law, level
 noisysphere/d33/n1                  pycma's noisy ellipsoid: dimension, noise
 task/lqr/s1                         task and seed; `TASKS` lists them
+small-task/svm/s1                   small task and seed; `SMALL_TASKS` lists them
 gym/CartPole-v1, gym/Pendulum-v1/h8 gymnasium environment, hidden units
 package.module:attribute            your own: a problem, or a callable that makes one
 """
@@ -26,12 +28,18 @@ from .bbob_noisy import COMPLEMENT, HIGH, BBOBNoisy
 from .gym import Gym
 from .landscapes import NOISELESS, NOISY
 from .official import LoneProblem
+from .small import Small
+from .small import names as small_names
 from .tasks.cartpole import CartPole
 from .tasks.hpo import HPO
 from .tasks.logistic import LogisticRegression
 from .tasks.lqr import LQR
 from .tasks.mlp_digits import MLPDigits
 from .tasks.pendulum import Pendulum
+from .tasks.small_games import Blotto, Pig
+from .tasks.small_gym import GymPolicy
+from .tasks.small_models import SGD, SVM, KernelRidge, Softmax, Tree
+from .tasks.small_simulators import Inventory, Queue
 
 _TASK_MAKERS: Final[dict[str, Callable[[int], Problem]]] = {
     "lqr": LQR,
@@ -47,6 +55,21 @@ _TASK_MAKERS: Final[dict[str, Callable[[int], Problem]]] = {
     "logistic": LogisticRegression,
 }
 TASKS: Final = tuple(_TASK_MAKERS)
+_SMALL_TASK_MAKERS: Final[dict[str, Callable[[int], Problem]]] = {
+    "svm": SVM,
+    "tree": Tree,
+    "kernel-ridge": KernelRidge,
+    "sgd": SGD,
+    "softmax": Softmax,
+    "inventory": Inventory,
+    "inventory-4": partial(Inventory, products=4),
+    "queue": Queue,
+    "pig": Pig,
+    "blotto": Blotto,
+    "cartpole": partial(GymPolicy, kind="cartpole"),
+    "pendulum": partial(GymPolicy, kind="pendulum"),
+}
+SMALL_TASKS: Final = tuple(_SMALL_TASK_MAKERS)
 
 
 def make(name: str) -> Problem:
@@ -75,6 +98,10 @@ def _additive(f: str, i: str, d: str, law: Any, level: str | None, unit: str | N
     return AdditiveNoise(int(f), int(i), int(d), law, float(level or 0.0), unit is not None)
 
 
+def _small(landscape: str, i: str, d: str, law: Any, level: str | None) -> Problem:
+    return Small(landscape, int(i), int(d), law, float(level or 0.0))
+
+
 _NUMBER: Final = r"[0-9.]+(?:e-?[0-9]+)?"
 _BBOB: Final = r"f(?P<f>\d+)/i(?P<i>\d+)/d(?P<d>\d+)"
 _MAKERS: Final[tuple[tuple[str, Callable[..., Problem]], ...]] = (
@@ -82,8 +109,18 @@ _MAKERS: Final[tuple[tuple[str, Callable[..., Problem]], ...]] = (
     (f"official-bbob-noisy/{_BBOB}", lambda f, i, d: LoneProblem(int(f), int(i), int(d))),
     (f"additive/{_BBOB}/(?P<law>none)(?P<level>)(?P<unit>)?", _additive),
     (f"additive/{_BBOB}/(?P<law>[a-z0-9]+)/(?P<level>{_NUMBER})(?P<unit>abs)?", _additive),
+    (r"small/(?P<landscape>[a-z]+)/i(?P<i>\d+)/d(?P<d>\d+)/(?P<law>none)(?P<level>)", _small),
+    (
+        r"small/(?P<landscape>[a-z]+)/i(?P<i>\d+)/d(?P<d>\d+)/"
+        rf"(?P<law>[a-z0-9]+)/(?P<level>{_NUMBER})",
+        _small,
+    ),
     (rf"noisysphere/d(?P<d>\d+)/n(?P<n>{_NUMBER})", lambda d, n: NoisySphere(int(d), float(n))),
     (rf"task/(?P<task>{'|'.join(TASKS)})/s(?P<s>\d+)", lambda task, s: _TASK_MAKERS[task](int(s))),
+    (
+        rf"small-task/(?P<task>{'|'.join(SMALL_TASKS)})/s(?P<s>\d+)",
+        lambda task, s: _SMALL_TASK_MAKERS[task](int(s)),
+    ),
     (r"gym/(?P<env>.+?)(?:/h(?P<h>\d+))?", lambda env, h: Gym(env, int(h or 0))),
 )
 
@@ -122,6 +159,10 @@ def _tasks(_: Iterable[int], instances: Iterable[int]) -> list[str]:
     return [f"task/{task}/s{seed}" for task, seed in product(TASKS, instances)]
 
 
+def _small_tasks(_: Iterable[int], instances: Iterable[int]) -> list[str]:
+    return [f"small-task/{task}/s{seed}" for task, seed in product(SMALL_TASKS, instances)]
+
+
 _NOISY_FORM: Final = "bbob-noisy/f{f}/i{i}/d{d}"
 #: name -> (what it holds, the names of its problems)
 _SUITES: Final[dict[str, tuple[str, Names]]] = {
@@ -142,6 +183,8 @@ _SUITES: Final[dict[str, tuple[str, Names]]] = {
         "pycma's two public scenarios",
         lambda dimensions, instances: ["noisysphere/d33/n1", "noisysphere/d14/n8.1"],
     ),
+    "small": ("landscapes for few evaluations under eight kinds of noise", small_names),
+    "small-tasks": ("tuning, simulators, games, policies at few evaluations", _small_tasks),
     "tasks": ("control, tuning and training; instances are seeds", _tasks),
 }
 SUITES: Final = {name: about for name, (about, _) in _SUITES.items()}

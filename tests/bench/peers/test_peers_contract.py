@@ -12,7 +12,11 @@ from noisewise_bench.peers.environment import python_of
 from noisewise_bench.problem import FloatArray, Oracle
 
 BUDGET = 80
-BUDGETS = {"optuna-gp": 20}  # it takes a good part of a second for each point
+#: They take a good part of a second for each point.
+BUDGETS = {"optuna-gp": 20, "botorch": 16, "smac": 40, "plain-gp": 30}
+#: Peers in environments of their own, and the environment.
+ISOLATED = {"optuna-gp": "botorch", "botorch": "botorch", "smac": "smac"}
+PACKAGES = {"pybads": "pybads", "py-bobyqa": "pybobyqa"}
 
 
 class NoisySphere:
@@ -41,11 +45,12 @@ class BoxedSphere(NoisySphere):
 
 
 def is_here(name: str) -> bool:
-    if name == "optuna-gp":
-        return importlib.util.find_spec("torch") is not None
-    if name.startswith("nevergrad"):
+    if name in PACKAGES:
+        return importlib.util.find_spec(PACKAGES[name]) is not None
+    environment = "nevergrad" if name.startswith("nevergrad") else ISOLATED.get(name)
+    if environment is not None:
         try:
-            python_of("nevergrad")
+            python_of(environment)
         except ImportError:
             return False
     return True
@@ -93,7 +98,20 @@ def test_a_budget_below_one_population_still_gives_a_point(name: str, budget: in
     assert np.all(np.isfinite(run(name, BoxedSphere(), budget=budget)))
 
 
-@pytest.mark.parametrize("name", ["pycma", "pycma-sep", "pycma-uh", "cmaes", "scipy-de"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pycma",
+        "pycma-sep",
+        "pycma-uh",
+        "cmaes",
+        "scipy-de",
+        "random",
+        "xnes",
+        "plain-gp",
+        "lq-cma",
+    ],
+)
 def test_the_global_generator_of_numpy_has_no_say(name: str) -> None:
     problem = NoisySphere()
     np.random.seed(1)  # noqa: NPY002
@@ -112,3 +130,37 @@ def test_recommendation_kinds_are_named() -> None:
 def test_unknown_peer_names_the_known() -> None:
     with pytest.raises(ValueError, match=r"'pycmaa' is unknown; known are pycma, pycma-sep"):
         peers.get("pycmaa")
+
+
+def test_xnes_finds_the_minimum_of_a_noise_free_sphere() -> None:
+    class Sphere(NoisySphere):
+        def noisy(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
+            return self.regret(X)
+
+    x = run("xnes", Sphere(), budget=2000)
+    assert np.max(np.abs(x)) < 1e-3
+
+
+def test_random_search_returns_its_best_observed_point() -> None:
+    class Plain(BoxedSphere):
+        def noisy(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
+            return self.regret(X)
+
+    oracle = Oracle(Plain(), 50, np.random.default_rng(1))
+    seen: list[FloatArray] = []
+    peers.get("random")(keeping_rows(oracle, seen), 50, 1)
+    x = peers.get("random")(Oracle(Plain(), 50, np.random.default_rng(1)), 50, 1).x
+    X = np.vstack(seen)
+    np.testing.assert_array_equal(x, X[np.argmin(Plain().regret(X))])
+
+
+def keeping_rows(oracle: Oracle, seen: list[FloatArray]) -> Oracle:
+    """The oracle, keeping every row it is asked for."""
+    draw = oracle._draw
+
+    def keeping(rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+        seen.append(rows.copy())
+        return draw(rows, rng)
+
+    oracle._draw = keeping  # type: ignore[method-assign]
+    return oracle

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from noisewise_bench import peers
-from noisewise_bench.peers import _common, environment, nevergrad, optuna
+from noisewise_bench.peers import _common, _model_server, environment, isolated, optuna
 from noisewise_bench.peers._nevergrad_server import serve
 from noisewise_bench.problem import BudgetExceeded, Oracle
 
@@ -66,8 +66,8 @@ def test_server_speaks_lines_of_json() -> None:
 
 def server(path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(text)
-    monkeypatch.setattr(nevergrad, "SERVER", path)
-    monkeypatch.setattr(nevergrad, "_idle", [])
+    monkeypatch.setattr(isolated, "SCRIPTS", {"nevergrad": path})
+    monkeypatch.setattr(isolated, "_idle", {})
     monkeypatch.setattr(environment, "python_of", lambda peer: Path(sys.executable))
 
 
@@ -85,7 +85,7 @@ def test_the_objective_stays_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     outcome = peers.get("nevergrad-tbpsa")(oracle, 1, 0)
     # 9 is outside the box and evaluated at its edge: 3 - 1.5
     assert outcome.x.tolist() == [1.5, 0.0]
-    (idle,) = nevergrad._idle
+    (idle,) = isolated._idle["nevergrad"]
     idle.close()
 
 
@@ -93,10 +93,10 @@ def test_a_server_of_the_process_forked_from_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server(tmp_path / "server.py", "", monkeypatch)
-    theirs = nevergrad.Server(Path(sys.executable))
+    theirs = isolated.Server("nevergrad", Path(sys.executable))
     theirs.owner += 1
-    nevergrad._idle.append(theirs)
-    ours = nevergrad._server()
+    isolated._idle["nevergrad"] = [theirs]
+    ours = isolated._server("nevergrad")
     assert ours is not theirs
     for one in (ours, theirs):
         one.close()
@@ -107,7 +107,7 @@ def test_a_run_that_fails_ends_its_process(tmp_path: Path, monkeypatch: pytest.M
     server(tmp_path / "server.py", greedy, monkeypatch)
     with pytest.raises(BudgetExceeded):
         peers.get("nevergrad-ngopt")(Oracle(Problem(), 2, np.random.default_rng(0)), 2, 0)
-    assert nevergrad._idle == []
+    assert isolated._idle == {}
 
 
 def test_a_process_that_dies_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,12 +154,67 @@ def test_cache_directory_without_a_choice(tmp_path: Path, monkeypatch: pytest.Mo
     assert environment.directory("nevergrad").parent == tmp_path / "noisewise" / "peers"
 
 
-def test_gp_names_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gp_without_torch_names_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
+    monkeypatch.setattr(isolated, "_idle", {})
     monkeypatch.setattr(optuna.importlib.util, "find_spec", lambda name: None)
     oracle = Oracle(Problem(), 5, np.random.default_rng(0))
-    with pytest.raises(ImportError, match="pip install torch"):
+    with pytest.raises(ImportError, match=r"noisewise_bench.peers.environment botorch"):
         peers.get("optuna-gp")(oracle, 5, 0)
     assert oracle.spent == 0
+
+
+class Corners(_model_server.Model):
+    """Asks for pairs of opposite corners and recommends the centre."""
+
+    def __init__(self) -> None:
+        self.told: list[float] = []
+
+    def ask(self, n: int) -> Any:
+        return np.array([[0.0, 0.0], [2.0, 1.0]])[:n]  # the second is outside the unit cube
+
+    def tell(self, U: Any, y: Any) -> None:
+        self.told += y.tolist()
+
+    def recommend(self) -> Any:
+        return np.full(2, 0.5)
+
+
+def test_model_server_asks_for_batches_in_the_box() -> None:
+    task = {"budget": 3, "x0": [1.0, 0.0], "sigma0": 1.0, "low": [-3.0, -1.0], "high": None}
+    lines = iter([json.dumps(task), '{"y": [5, 6]}', '{"y": [1]}'])
+    out, model = io.StringIO(), Corners()
+    _model_server.serve(lines, out, lambda task: model)
+    assert model.told == [5.0, 6.0, 1.0]
+    assert [json.loads(line) for line in out.getvalue().splitlines()] == [
+        {"x": [[-3.0, -1.0], [6.0, 5.0]]},  # without an upper side: five sigma0 above x0
+        {"x": [[-3.0, -1.0]]},
+        {"recommended": [1.5, 2.0]},
+    ]
+
+
+@pytest.mark.parametrize(("name", "module"), [("pybads", "pybads"), ("py-bobyqa", "pybobyqa")])
+def test_missing_peer_names_the_extra(
+    name: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    oracle = Oracle(Problem(), 5, np.random.default_rng(0))
+    with pytest.raises(ImportError, match=rf"'{module}': pip install 'noisewise\[peers\]'"):
+        peers.get(name)(oracle, 5, 0)
+
+
+@pytest.mark.parametrize("environment_name", ["botorch", "smac"])
+def test_missing_environment_of_a_slow_peer_is_named(
+    environment_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
+    monkeypatch.setattr(isolated, "_idle", {})
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
+    oracle = Oracle(Problem(), 5, np.random.default_rng(0))
+    with pytest.raises(ImportError, match=f"peers.environment {environment_name}"):
+        peers.get(environment_name)(oracle, 5, 0)
 
 
 def test_missing_library_names_the_extra() -> None:

@@ -1,7 +1,7 @@
-"""nevergrad in a process of its own, so that its dependencies need not agree with ours.
+"""Peers in a process of their own, so that their dependencies need not agree with ours.
 
-Only numbers cross the boundary, as lines of JSON (see `_nevergrad_server`): the objective
-stays here, in the oracle. The recommendation is nevergrad's own.
+Only numbers cross the boundary, as lines of JSON (see `_nevergrad_server` and `_model_server`):
+the objective stays here, in the oracle. The recommendation is the peer's own.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
 from ..problem import Oracle
 from ._common import Outcome, inside
 
-SERVER: Final = Path(__file__).with_name("_nevergrad_server.py")
+#: Environment of a peer -> the script that answers for it there.
+SCRIPTS: Final[dict[str, Path]] = {
+    "nevergrad": Path(__file__).with_name("_nevergrad_server.py"),
+    "botorch": Path(__file__).with_name("_model_server.py"),
+    "smac": Path(__file__).with_name("_model_server.py"),
+}
 #: Intermediate recommendations asked for in one run.
 REPORTS: Final = 50
 
@@ -27,12 +32,13 @@ REPORTS: Final = 50
 class Server:
     """A running server process. It ends with this one, when its input is closed."""
 
-    def __init__(self, python: Path) -> None:
+    def __init__(self, environment: str, python: Path) -> None:
+        self.environment = environment
         self.owner = os.getpid()
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the process
         # -I keeps this folder, whose files are named like the libraries, off the import path.
         self.process = subprocess.Popen(
-            [str(python), "-I", "-W", "ignore", str(SERVER)],
+            [str(python), "-I", "-W", "ignore", str(SCRIPTS[environment])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
@@ -52,7 +58,7 @@ class Server:
             self.process.wait()
             self.log.seek(0)
             raise RuntimeError(
-                f"the process of nevergrad ended early: {self.log.read()[-2000:]}"
+                f"the process of {self.environment} ended early: {self.log.read()[-2000:]}"
             ) from error
         return answer
 
@@ -62,26 +68,28 @@ class Server:
         self.log.close()
 
 
-#: Servers waiting for a task: starting one takes seconds, most of it nevergrad's import.
-_idle: list[Server] = []
+#: Servers waiting for a task: starting one takes seconds, most of it the library's import.
+_idle: dict[str, list[Server]] = {}
 
 
-def _server() -> Server:
+def _server(environment: str) -> Server:
     # imported here, because `python -m` must be the first to import that module
     from .environment import python_of
 
-    while _idle:
-        server = _idle.pop()
+    waiting = _idle.get(environment, [])
+    while waiting:
+        server = waiting.pop()
         if server.owner == os.getpid():  # else it belongs to the process this one forked from
             return server
-    return Server(python_of("nevergrad"))
+    return Server(environment, python_of(environment))
 
 
 @dataclass(frozen=True)
-class Nevergrad:
-    """One optimizer of nevergrad's registry."""
+class Isolated:
+    """An optimizer that a peer's environment offers under the name ``optimizer``."""
 
-    optimizer: Literal["TBPSA", "OptimisticNoisyOnePlusOne", "NGOpt"]
+    environment: str
+    optimizer: str
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
         bounds = (None, None) if oracle.bounds is None else oracle.bounds
@@ -96,19 +104,20 @@ class Nevergrad:
             "seed": seed % 2**32,
             "report_every": max(1, oracle.remaining // REPORTS),
         }
-        server = _server()
+        server = _server(self.environment)
         try:
             outcome = self._converse(oracle, server, task)
         except BaseException:
             server.close()
             raise
-        _idle.append(server)
+        _idle.setdefault(self.environment, []).append(server)
         return outcome
 
     def _converse(self, oracle: Oracle, server: Server, task: dict[str, Any]) -> Outcome:
         answer = server.answer(task)
-        while "x" in answer:
+        while "x" in answer:  # one point, or a batch as rows
             if "recommended" in answer:
                 oracle.report(inside(oracle, answer["recommended"]))
-            answer = server.answer({"y": oracle(inside(oracle, answer["x"]))})
+            value = oracle(inside(oracle, answer["x"]))
+            answer = server.answer({"y": np.asarray(value).tolist()})
         return Outcome(inside(oracle, answer["recommended"]))
