@@ -29,9 +29,9 @@ def entropy() -> tuple[int, ...]:
 
 def seed(entropy: tuple[int, ...], n: int) -> None:
     """Seed this process for evaluation ``n``."""
-    words = np.random.SeedSequence([*entropy, n]).generate_state(8)
-    np.random.seed(words)  # noqa: NPY002
-    random.seed(words.tobytes())
+    digest = hashlib.blake2b(repr((entropy, n)).encode(), digest_size=32).digest()
+    np.random.seed(np.frombuffer(digest[:16], dtype=np.uint32))  # noqa: NPY002
+    random.seed(int.from_bytes(digest[16:], "big"))
 
 
 class Seeded:
