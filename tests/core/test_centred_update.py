@@ -7,7 +7,7 @@ import pytest
 
 from noisewise.core.covariance import Diagonal, Full
 from noisewise.core.profiles import Log
-from noisewise.core.strategy import Strategy
+from noisewise.core.strategy import Strategy, centring
 
 N, K = 6, 12
 
@@ -65,3 +65,34 @@ def test_mean_weights_move_the_mean_and_nothing_else() -> None:
     np.testing.assert_allclose(moved.mean, scores @ X)
     assert moved.sigma == plain.sigma
     np.testing.assert_array_equal(moved.covariance.C, plain.covariance.C)
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 6), (5, 8), (10, 10), (40, 15)])
+@pytest.mark.parametrize("noise", [0.0, 1.0, 4.0])
+def test_centring_is_the_regression_of_the_weighted_mean_on_the_plain_one(
+    n: int, k: int, noise: float
+) -> None:
+    """On a sphere, at about the best step size; noise in standard deviations of the values."""
+    rng = np.random.default_rng(n)
+    w = Log().weights(k)
+    Z = rng.standard_normal((4000, k, n))
+    start = np.eye(n)[0] * np.sqrt(n) / 1.1
+    values = ((start + Z) ** 2).sum(axis=2)
+    spread = values.std(axis=1, keepdims=True)
+    values += noise * spread * rng.standard_normal(values.shape)
+    order = values.argsort(axis=1)
+    best = np.einsum("j,ijn->in", w, np.take_along_axis(Z, order[:, :, None], axis=1))
+    plain = Z.mean(axis=1)
+    slope = ((best - best.mean(axis=0)) * plain).sum() / (plain**2).sum()
+    reliability = 1.0 / (1.0 + noise**2)
+    assert centring(n, 1.0 / float(w @ w), reliability) == pytest.approx(slope, abs=0.1)
+
+
+def test_reliable_ranks_leave_more_of_the_average_in_the_step() -> None:
+    rng = np.random.default_rng(3)
+    strategy = Strategy(N, Diagonal())
+    state = strategy.start(np.zeros(N), 1.0)
+    X, w = strategy.sample(state, K, rng), Log().weights(K)
+    after, info = strategy.update(state, X, w, sampled=X, reliability=0.5)
+    b = N / (N + 0.5 * info.mu_eff)
+    np.testing.assert_allclose(after.mean, w @ X - b * X.mean(axis=0))

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from noisewise.noise.displacement import merged_order, moves, reevaluated, second_ranks
+from noisewise.noise.displacement import (
+    merged_order,
+    moves,
+    reevaluated,
+    reliability,
+    second_ranks,
+)
 from noisewise.noise.samples import Samples
 
 
@@ -61,3 +67,18 @@ def test_merged_order_takes_the_mean_of_both_ranks() -> None:
     order = merged_order(samples, reevaluated(samples))
     assert list(order).index(0) in (1, 2)
     assert sorted(order.tolist()) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0, 3.0])
+def test_reliability_is_the_correlation_of_two_values(noise: float) -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.standard_normal((400, 40, 1))
+    values = truth + noise * rng.standard_normal((400, 40, 2))
+    q = np.mean([moves(Samples(v), np.arange(40)).mean() for v in values])
+    assert reliability(float(q)) == pytest.approx(1.0 / (1.0 + noise**2), abs=0.04)
+
+
+def test_reliability_stays_between_noise_and_truth() -> None:
+    assert reliability(0.0) == 1.0
+    assert reliability(1.0) == pytest.approx(0.0, abs=1e-12)
+    assert reliability(1.4) == pytest.approx(0.0, abs=1e-12)

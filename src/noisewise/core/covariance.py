@@ -78,9 +78,11 @@ class Covariance(ABC):
         w: FloatArray,
         Y: FloatArray,
         sampled: FloatArray | None = None,
+        centring: float = 1.0,
     ) -> Any:
         """keep C + c_1 p_c p_c^T + c_mu sum_i w_i y_i y_i^T; where the model can, with the mean
-        square of the rows ``sampled`` in place of the C that c_mu makes way for."""
+        square of the rows ``sampled`` in place of the share ``centring`` of the C that c_mu
+        makes way for."""
 
     @abstractmethod
     def deviations(self, state: Any) -> FloatArray:
@@ -136,6 +138,7 @@ class Full(Covariance):
         w: FloatArray,
         Y: FloatArray,
         sampled: FloatArray | None = None,
+        centring: float = 1.0,
     ) -> FullState:
         n = len(p_c)
         C: FloatArray = (Y.T * (rates.c_mu * w)).dot(Y)
@@ -143,7 +146,7 @@ class Full(Covariance):
         C += keep * state.C
         least = 0.0
         if sampled is not None:
-            C += rates.c_mu * (state.C - sampled.T.dot(sampled) / len(sampled))
+            C += (centring * rates.c_mu) * (state.C - sampled.T.dot(sampled) / len(sampled))
             least = _LEAST_KEPT * float(state.D[0]) ** 2
         stale = state.stale + rates.c_1 + rates.c_mu
         if stale <= self.laziness / n:
@@ -220,13 +223,14 @@ class Diagonal(Covariance):
         w: FloatArray,
         Y: FloatArray,
         sampled: FloatArray | None = None,
+        centring: float = 1.0,
     ) -> DiagonalState:
         C: FloatArray = w.dot(Y * Y)
         C *= rates.c_mu
         C += rates.c_1 * (p_c * p_c)
         C += keep * state.C
         if sampled is not None:
-            C += rates.c_mu * (state.C - (sampled * sampled).mean(axis=0))
+            C += (centring * rates.c_mu) * (state.C - (sampled * sampled).mean(axis=0))
             np.maximum(C, _LEAST_KEPT * state.C, out=C)
         return self._rooted(C)
 

@@ -7,6 +7,7 @@
 | y_i | (x_i - m) / sigma | (n,) |
 | w_i | weight of candidate i, positive part summing to one | (k,) |
 | p_sigma, p_c | evolution paths of the step size and of the rank-one update | (n,) |
+| r, b | reliability of the ranks; share of the sampled average that is subtracted | |
 
 The strategy never sees an objective value.
 """
@@ -94,6 +95,7 @@ class Strategy:
         c_mean: float = 1.0,
         mean_weights: FloatArray | None = None,
         sampled: FloatArray | None = None,
+        reliability: float = 0.0,
     ) -> tuple[State, Update]:
         """The distribution after candidates ``X`` (rows, ask order) earned ``weights``.
 
@@ -101,7 +103,8 @@ class Strategy:
         sum to zero and may be negative. ``sampled``, the candidates as they were before repair,
         makes the update *centred*: mean, p_c and variances are measured against the average of
         what was sampled instead of its expectation, a control variate that takes out the part of
-        the sampling noise in which selection has no share.
+        the sampling noise in which selection has no share. How much of it that is depends on the
+        ``reliability`` of the ranks, see `centring`.
         """
         n, cov = self.n, self.covariance
         positive, negative = _split(weights)
@@ -117,9 +120,11 @@ class Strategy:
         y_w = pull.dot(Y)
         y_m = y_c = y_w
         R = None
+        b = 0.0
         if sampled is not None:
             R = (sampled - state.mean) / state.sigma
-            drawn = R.mean(axis=0)
+            b = centring(n, mu_eff, reliability)
+            drawn = b * R.mean(axis=0)
             y_m = y_c = y_w - drawn
             if mean_weights is not None:
                 y_m = mean_weights.dot(Y) + (Y.mean(axis=0) - drawn)
@@ -141,7 +146,7 @@ class Strategy:
         if moving:
             # Centred weights have less variance; the path keeps its length under no selection.
             # Without any selection left there is no variance either, and nothing to lengthen.
-            left = max(1e-9, 1.0 - mu_eff / len(X)) if R is not None else 1.0
+            left = max(1e-9, 1.0 - b * (2.0 - b) * mu_eff / len(X))
             p_c += (rates.g_c / math.sqrt(left)) * y_c
         w, total = positive, 1.0
         if negative is not None:
@@ -150,7 +155,7 @@ class Strategy:
         keep = 1.0 - rates.c_1 - rates.c_mu * total
         if not moving:
             keep += rates.c_1 * c_c * (2.0 - c_c)
-        covariance = cov.update(state.covariance, keep, rates, p_c, w, Y, R)
+        covariance = cov.update(state.covariance, keep, rates, p_c, w, Y, R, b)
         new = State(mean, sigma, covariance, p_sigma, p_c, unfilled)
         return new, Update(mu_eff, rates, y_w, moving)
 
@@ -181,6 +186,20 @@ class Strategy:
         alpha = self._alpha(negative, mu_eff, rates)
         scaled = negative * (alpha / -float(negative.sum()))
         return np.asarray(positive + scaled * (self.n / (lengths + 1e-8)))
+
+
+def centring(n: int, mu_eff: float, reliability: float) -> float:
+    """Share b of the sampled average that the centred update subtracts: n / (n + r mu_eff).
+
+    b is the regression coefficient of the weighted mean on the plain one, that is, by how much
+    the weighted mean follows when all candidates are shifted. Where ranks are noise (r = 0) it
+    follows all the way; where they are right, selection pulls it back to where it was, the more
+    the fewer dimensions and the more parents there are.
+
+    >>> [round(centring(n, 3.0, 1.0), 2) for n in (2, 10, 40)]
+    [0.4, 0.77, 0.93]
+    """
+    return n / (n + reliability * mu_eff)
 
 
 def nearness(weights: FloatArray, Y: FloatArray) -> FloatArray:

@@ -11,10 +11,11 @@
 | s | normal scores of the ranks, best positive | (k,) |
 | t | s sum(w s) / sum(s^2): as steep as w is | (k,) |
 
-k1 = min(3 (d + 5) (B / 200 d)^(1/4), B / 12). On a sphere with strong noise the best population
-over the mean learning rate grows like d, whatever the budget; longer runs can afford a little
-more, short ones still need a dozen generations. (A smaller mean learning rate does the same as a
-larger population, but fills fewer workers.)
+k1 = min(3 (d + 5) (B / 200 d)^(1/4), B / max(12, 4 sqrt d)). On a sphere with strong noise the
+best population over the mean learning rate grows like d, whatever the budget; longer runs can
+afford a little more, short ones still need a dozen generations, and more where there is much to
+learn. (A smaller mean learning rate does the same as a larger population, but fills fewer
+workers.)
 
 When values are mostly noise the worse half says as much about where to go as the better half;
 when they are not, what matters is what the best have in common. So the mean moves by
@@ -52,7 +53,7 @@ from noisewise.methods.method import (
     default_population,
     everyone,
 )
-from noisewise.noise.displacement import merged_order, moves, reevaluated
+from noisewise.noise.displacement import merged_order, moves, reevaluated, reliability
 from noisewise.noise.weights import normal_scores, rank_weights
 from noisewise.population import Population
 
@@ -64,15 +65,17 @@ _RECALL = 10.0
 _SHARE = (0.02, 0.03)
 #: Evaluations between two re-evaluations while the objective looks deterministic.
 _REST = 200
-#: Re-evaluations of the first generation if the objective turns out to be noisy.
-_FIRST = 6
+#: Re-evaluations of the first generation if the objective turns out to be noisy, and the
+#: evaluations of the budget for each.
+_FIRST, _PER_FIRST = 6, 50
 #: A re-evaluation that moves by more than this surprises where little noise was expected; so many
 #: more follow for each surprising one.
 _SURPRISE, _BURST = 0.4, 3
 #: Budgets below this many evaluations can afford one re-evaluation to begin with, not two.
 _SMALL = 400
-#: Generations that the budget pays for at least, however large the noise.
-_GENERATIONS = 12
+#: Generations that the budget pays for at least, however large the noise, and the same per square
+#: root of the dimension.
+_GENERATIONS, _GENERATIONS_PER_ROOT = 12, 4.0
 #: Evaluations per dimension from which a full covariance pays, and the largest dimension in
 #: which it costs little time.
 _FULL_FROM, _FULL_UP_TO = 100, 200
@@ -90,6 +93,7 @@ class AutoMemory(EvolutionMemory):
     largest: float
     unit: int  # the population is a multiple of this
     wanted: float  # k before rounding
+    first: int  # re-evaluations of the first generation, under noise
     #: Weighted sum and weight of the moves seen.
     moved: float = 0.0
     seen: float = 0.0
@@ -156,13 +160,15 @@ class Auto(EvolutionStrategy):
             full = d <= _FULL_UP_TO and budget >= _FULL_FROM * d
         model: Covariance = Full() if full else Diagonal()
         k = self.population or default_population(d, budget, setup.workers)
+        generations = max(_GENERATIONS, _GENERATIONS_PER_ROOT * math.sqrt(d))
         most = 3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25 if self.grow else 0.0
         return AutoMemory(
             state=first_state(Strategy(d, model), setup, distribution),
             population=k,
             reevaluations=2 if budget >= _SMALL else 1,
             smallest=k,
-            largest=max(min(most, budget / _GENERATIONS), 1.001 * k),
+            largest=max(min(most, budget / generations), 1.001 * k),
+            first=max(1, min(_FIRST, budget // _PER_FIRST)),
             unit=setup.workers,
             wanted=float(k),
             peak=k,
@@ -207,7 +213,7 @@ class Auto(EvolutionStrategy):
         k, values = len(population), population.samples.values
         noisy = bool((values[who, 0] != values[who, 1]).any())
         if memory.generation == 0:
-            return min(_FIRST, k) - len(who) if noisy and population.wave == 1 else 0
+            return min(memory.first, k) - len(who) if noisy and population.wave == 1 else 0
         if memory.noise >= 0.5 or not noisy:
             return 0
         surprises = int((moves(population.samples, who) > _SURPRISE).sum())
@@ -220,14 +226,14 @@ class Auto(EvolutionStrategy):
     ) -> tuple[Weights, AutoMemory]:
         samples, k = population.samples, len(population)
         profile = self.profile_weights(population)
-        centred = self.centred and not memory.deterministic
+        centred = reliability(memory.q) if self.centred and not memory.deterministic else None
         order = merged_order(samples, reevaluated(samples))
         if not math.isfinite(samples.values[order[-1], 0]):  # failures are no evidence of noise
             return Weights(rank_weights(samples.mean(), profile), centred=centred), memory
         weights = np.empty(k)
         weights[order] = profile
         blend = self.scores * memory.noise
-        if blend == 0.0 or not centred:
+        if blend == 0.0 or centred is None:
             return Weights(weights, centred=centred), memory
         s = normal_scores(k)
         t = s * (float(profile.dot(s)) / float(s.dot(s)))

@@ -66,12 +66,13 @@ class Weights(NamedTuple):
     mean
         Weights that move the mean where they differ; they sum to zero.
     centred
-        Measure the update against the population's own average, see `Strategy.update`.
+        Reliability of the ranks, 0 to 1, for an update that is measured against the population's
+        own average, see `Strategy.update`; None: an ordinary update.
     """
 
     covariance: FloatArray
     mean: FloatArray | None = None
-    centred: bool = False
+    centred: float | None = None
 
 
 class EvolutionStrategy(Method):
@@ -134,14 +135,16 @@ class EvolutionStrategy(Method):
             memory.generation += 1
             return memory, Info((before.sigma, math.nan, c_mean))
         weights, memory = self.weigh(memory, population, rng)
-        X, sampled = population.X, population.sampled if weights.centred else None
+        X, sampled = population.X, population.sampled
         if len(population.origins):
             X = population.steps_from(before.mean, X)
-            if sampled is not None:
-                sampled = population.steps_from(before.mean, sampled)
-        after, update = self.strategy(memory).update(
-            before, X, weights.covariance, c_mean, weights.mean, sampled
-        )
+            sampled = population.steps_from(before.mean, sampled)
+        if weights.centred is None:
+            after, update = self.strategy(memory).update(before, X, weights.covariance, c_mean)
+        else:
+            after, update = self.strategy(memory).update(
+                before, X, weights.covariance, c_mean, weights.mean, sampled, weights.centred
+            )
         memory = self.adapt(memory, population, before, after, update, rng)
         memory.generation += 1
         memory.around = population.samples.first

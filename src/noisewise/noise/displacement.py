@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from noisewise._types import FloatArray, IntArray
@@ -38,6 +40,16 @@ def moves(samples: Samples, who: IntArray) -> FloatArray:
     k = len(samples.values)
     away = np.abs(second_ranks(samples, who) - ranks(samples.first)[who])
     return np.asarray(3.0 * k * away / (k * k - 1.0))
+
+
+def reliability(q: float) -> float:
+    """Correlation of the two values of a candidate, from the mean q: that of the Gaussian copula
+    with this Spearman footrule, 2 cos(pi q / 3) - 1, not below zero.
+
+    >>> [round(reliability(q), 2) for q in (0.0, 0.5, 1.0)]
+    [1.0, 0.73, 0.0]
+    """
+    return max(0.0, 2.0 * math.cos(math.pi * min(max(q, 0.0), 1.0) / 3.0) - 1.0)
 
 
 def merged_order(samples: Samples, who: IntArray) -> IntArray:
