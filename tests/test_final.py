@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from noisewise._data import decode, encode
 from noisewise.final import Race, pace, request, reserve, settle, start
-from noisewise.finalists import Best, finalists
+from noisewise.methods.finalists import Best, finalists
 
 
 def play(race: Race, truth: list[float], noise: float, rng: np.random.Generator) -> Race:

@@ -13,7 +13,8 @@ class Ledger:
     """Grants evaluations and never more than the budget.
 
     An evaluation is charged when it is handed out: it stays charged whether it succeeds, fails
-    or is lost. ``reserve`` evaluations are kept for the confirmation of the recommendation.
+    or is lost. ``reserve`` evaluations are kept for the race of finalists
+    and the confirmation of the recommendation.
     """
 
     budget: int
@@ -22,6 +23,7 @@ class Ledger:
     charged: int = 0
     base: int = 0
     reevaluation: int = 0
+    race: int = 0
     confirmation: int = 0
     #: Evaluations whose value came back, and how many of those were failures.
     told: int = 0
@@ -45,13 +47,15 @@ class Ledger:
         self.base += base
         self.reevaluation += reevaluation
 
-    def charge_confirmation(self) -> int:
-        """Charge all that is left for the confirmation and say how many that are."""
-        n = self.remaining
+    def charge_final(self, race: int = 0, confirmation: int = 0) -> None:
+        """Charge evaluations of the last phase, from the reserve first."""
+        n = race + confirmation
+        if n > self.remaining:
+            raise AssertionError("the ledger was asked for more than is left")
         self.charged += n
-        self.confirmation += n
-        self.reserve = 0
-        return n
+        self.race += race
+        self.confirmation += confirmation
+        self.reserve = max(0, self.reserve - n)
 
     def settle(self, failed: bool) -> None:
         """One handed-out evaluation came back."""

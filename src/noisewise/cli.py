@@ -143,7 +143,12 @@ def _tune_parser(commands: Any) -> None:
     add("--budget", type=int, required=True, help="how often the program may be evaluated")
     add("--out", default="run.nw", metavar="FILE", help="the run's file (default: %(default)s)")
     add("--method", default="auto", choices=_methods_to_tune(), help="(default: %(default)s)")
-    add("--confirm", type=int, default=0, help="evaluations kept to measure the answer itself")
+    add(
+        "--confirm",
+        default="auto",
+        metavar="N",
+        help="evaluations kept to measure the answer itself (auto)",
+    )
     add("--maximize", action="store_true", help="more is better")
 
 

@@ -37,7 +37,7 @@ def minimize(
     workers: int = 1,
     executor: Any = None,
     on_error: str = "raise",
-    confirm: int = 0,
+    confirm: int | str = "auto",
     callback: Callable[[Result], Any] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -78,7 +78,9 @@ def minimize(
         ``"raise"``: an exception in ``fun`` ends the run with `noisewise.EvaluationError`.
         ``"worst"``: it counts as a failed evaluation, which ranks last.
     confirm
-        Evaluations of the budget kept to measure the recommended point itself.
+        Evaluations of the budget kept to measure the recommended point itself. ``"auto"``: about
+        the square root of the budget, in few dimensions some of them for a race between several
+        points, and none where re-evaluations agree exactly. 0: the value is not measured.
     callback
         Called after each generation with ``intermediate_result``; raising ``StopIteration``
         ends the run.
@@ -288,7 +290,7 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
     return {
         "budget": opt.budget,
         "dimension": opt.dimension,
-        "confirm": opt.budget - setup.budget,
+        "confirm": "auto" if setup.adaptive else setup.confirm,
         "bounds": (setup.box.low.tolist(), setup.box.high.tolist()),
         "x0": setup.box.outer(setup.mean).tolist(),
         "sigma0": setup.sigma,

@@ -18,6 +18,7 @@ from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
 from noisewise.errors import CheckpointError
+from noisewise.final import Reserve, reserve
 from noisewise.methods import Method
 from noisewise.methods.method import Setup
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
@@ -28,7 +29,8 @@ from noisewise.trial import Trial
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A point with an estimate of f there (``fun``) and its standard error (nan if unknown).
+    """A point with an estimate of f there (``fun``), its standard error and a 95 % interval (nan
+    if unknown). ``kind`` is what ``fun`` estimates, see `Result`.
 
     >>> import noisewise as nw
     >>> opt = nw.Optimizer([1.0, 2.0], sigma0=0.5, budget=100)
@@ -40,6 +42,8 @@ class Recommendation:
     x: FloatArray
     fun: float
     fun_se: float
+    interval: tuple[float, float] = (math.nan, math.nan)
+    kind: str = "unknown"
 
 
 class Optimizer:
@@ -75,27 +79,34 @@ class Optimizer:
         sigma0: float | None = None,
         method: str | Method = "auto",
         rng: Any = None,
-        confirm: int = 0,
+        confirm: int | str = "auto",
         workers: int = 1,
         lookahead: int | None = None,
         late: int = 0,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         budget = integer("budget", budget, least=1)
-        confirm = integer("confirm", confirm, least=0)
-        if confirm >= budget:
-            raise ValueError(f"confirm must be smaller than the budget {budget}, got {confirm}")
         box, mean, sigma = problem.describe(x0, bounds, sigma0)
+        kept = _kept(confirm, budget, len(mean))
         workers = integer("workers", workers, least=1)
         chosen = resolve(method)
-        setup = Setup(box, mean, sigma, budget - confirm, workers)
+        setup = Setup(
+            box,
+            mean,
+            sigma,
+            budget - sum(kept),
+            workers,
+            race=kept.race,
+            confirm=kept.confirm,
+            adaptive=confirm == "auto",
+        )
         if lookahead is None:
             ahead = chosen.lookahead(chosen.start(setup), workers) if workers > 1 else 0
         else:
             ahead = integer("lookahead", lookahead, least=0)
         late = integer("late", late, least=0)
         setup = replace(setup, lookahead=min(ahead, budget), late=min(late, budget))
-        ledger, streams = Ledger(budget, reserve=confirm), problem.generators(rng)
+        ledger, streams = Ledger(budget, reserve=sum(kept)), problem.generators(rng)
         self._search = Search.begin(chosen, setup, ledger, streams, problem.seed(rng))
         self._extra = problem.plain(extra)
 
@@ -217,7 +228,8 @@ class Optimizer:
 
     def recommend(self) -> Recommendation:
         """The point to use, with an honest estimate of f there."""
-        return Recommendation(*self._search.recommend())
+        x, best = self._search.recommend()
+        return Recommendation(x, best.value, best.se, best.interval, best.kind)
 
     def result(self) -> Result:
         """All that is known now; after the end, the result of the run."""
@@ -277,6 +289,21 @@ class Optimizer:
             raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
         opt._search.hand_out_again()
         return opt
+
+
+def _kept(confirm: Any, budget: int, dimension: int) -> Reserve:
+    """Evaluations to keep for the last phase."""
+    if isinstance(confirm, str) and confirm == "auto":
+        return reserve(budget, dimension)
+    try:
+        n = integer("confirm", confirm, least=0)
+    except ValueError:
+        raise ValueError(
+            f"confirm must be 'auto' or a whole number of at least 0, got {shown(confirm)}"
+        ) from None
+    if n >= budget:
+        raise ValueError(f"confirm must be smaller than the budget {budget}, got {n}")
+    return Reserve(0, n)
 
 
 def resolve(method: str | Method) -> Method:

@@ -12,7 +12,7 @@ from noisewise._types import FloatArray
 from noisewise.noise.samples import Samples
 
 #: What a population is for.
-SEARCH, CONFIRMATION = "search", "confirmation"
+SEARCH, RACE, CONFIRMATION = "search", "race", "confirmation"
 
 
 @data
@@ -147,7 +147,7 @@ class Population:
             and all(0 <= id < next_id for id in self.pending)
             and 0.0 <= self.began <= 1.0
             and self.wave >= 0
-            and self.kind in (SEARCH, CONFIRMATION)
+            and self.kind in (SEARCH, RACE, CONFIRMATION)
         )
         if not fine:
             raise DataError("its candidates do not fit together")

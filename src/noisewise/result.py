@@ -10,6 +10,7 @@ import numpy as np
 from noisewise._types import FloatArray
 
 if TYPE_CHECKING:
+    from noisewise.noise.estimate import Estimate
     from noisewise.search import Search
 
 #: ``status`` of a result, and what it means.
@@ -25,10 +26,14 @@ class Result(dict[str, Any]):
 
     x
         The recommended point.
-    fun, fun_se
-        An honest estimate of f and its standard error (nan if unknown). With ``confirm=n`` it is
-        the mean of n evaluations of ``x`` itself; otherwise the mean of the last generation,
-        which was sampled around ``x`` and not selected: on a valley it errs upwards.
+    fun, fun_se, interval
+        An estimate of the expected value at ``x``, its standard error and a 95 % interval, from
+        evaluations of ``x`` that were kept for this and did not choose it. With ``confirm=0``
+        there are none: ``fun`` is then the mean of the last generation, which was sampled around
+        ``x`` (on a valley it errs upwards), and the others are nan.
+    estimate
+        What ``fun`` estimates: ``"mean"``; ``"median"`` where the noise seems to have no mean;
+        ``"exact"`` where re-evaluations agree exactly; ``"unknown"`` where ``x`` was not measured.
     x_best_observed, fun_best_observed
         The luckiest draw. Under noise its value is too good to be true.
     nfev, nit, n_reevaluations, n_failures
@@ -53,6 +58,8 @@ class Result(dict[str, Any]):
     x: FloatArray
     fun: float
     fun_se: float
+    interval: tuple[float, float]
+    estimate: str
     x_best_observed: FloatArray
     fun_best_observed: float
     nfev: int
@@ -89,7 +96,7 @@ class Result(dict[str, Any]):
     def __repr__(self) -> str:
         rows = [
             ("x", _array(self.x)),
-            ("fun", _with_error(self.fun, self.fun_se)),
+            ("fun", _with_error(self.fun, self.interval, self.estimate)),
             ("best observed", f"{self.fun_best_observed:.6g} (the luckiest draw)"),
             (
                 "nfev",
@@ -121,16 +128,18 @@ class Result(dict[str, Any]):
 
 def of(search: Search) -> Result:
     """All that is known now; after the end, the result of the run."""
-    run, best = search.run, search.recommend()
+    run, (x, best) = search.run, search.recommend()
     told = search.method.explain(run.memory)
     lucky_x, luckiest = _luckiest(search)
     lucky = luckiest < math.inf
     status = BUDGET_SPENT if search.done and run.status == RUNNING else run.status
     return Result(
-        x=best.x,
-        fun=best.fun,
-        fun_se=best.fun_se,
-        x_best_observed=lucky_x if lucky else best.x,
+        x=x,
+        fun=best.value,
+        fun_se=best.se,
+        interval=best.interval,
+        estimate=best.kind,
+        x_best_observed=lucky_x if lucky else x,
         fun_best_observed=luckiest if lucky else math.nan,
         nfev=run.ledger.told,
         nit=run.round,
@@ -140,7 +149,7 @@ def of(search: Search) -> Result:
         misranking=run.misranking.value,
         history=run.history.as_dict(),
         diagnostics=told.diagnostics,
-        warnings=told.warnings,
+        warnings=_warnings(best, status) + told.warnings,
         success=status in (BUDGET_SPENT, STOPPED) and lucky,
         status=status,
         message=_message(search, status, lucky, told.message, told.deterministic is True),
@@ -190,5 +199,32 @@ def _array(x: Any) -> str:
     return np.array2string(np.asarray(x), precision=5, threshold=12, max_line_width=88)
 
 
-def _with_error(value: float, se: float) -> str:
-    return f"{value:.6g}" if math.isnan(se) else f"{value:.6g} +- {se:.2g}"
+def _with_error(value: float, interval: tuple[float, float], kind: str) -> str:
+    if kind == "exact":
+        return f"{value:.6g} (exact: re-evaluations agree)"
+    if math.isnan(interval[0]):
+        return f"{value:.6g} (not measured)" if kind == "unknown" else f"{value:.6g}"
+    low, high = (_digits(end, interval[1] - interval[0]) for end in interval)
+    what = "median, " if kind == "median" else ""
+    return f"{_digits(value, interval[1] - interval[0])} ({what}95 % interval {low} to {high})"
+
+
+def _digits(value: float, width: float) -> str:
+    """``value`` with as many digits as an interval of this width justifies."""
+    if not width > 0.0 or not math.isfinite(width):
+        return f"{value:.6g}"
+    digits = 2 + math.floor(math.log10(max(abs(value), width))) - math.floor(math.log10(width))
+    return f"{value:.{min(max(digits, 2), 12)}g}"
+
+
+def _warnings(best: Estimate, status: int) -> list[str]:
+    """What the user should know about the estimate."""
+    if best.failures:
+        n = best.n + best.failures
+        said = f"{best.failures} of {n} evaluations of the recommended point failed"
+        return [f"{said}; the estimate is about the others" if best.n else said]
+    if best.kind == "median":
+        return ["the noise seems to have no mean: fun is the median"]
+    if best.kind == "unknown" and status == BUDGET_SPENT:
+        return ["fun was not measured at x (confirm=0), so nothing is known about its error"]
+    return []

@@ -11,10 +11,12 @@ import numpy as np
 from noisewise._data import DataError, data
 from noisewise._types import FloatArray
 from noisewise.budget import Ledger
+from noisewise.final import Race
 from noisewise.history import History
 from noisewise.methods.method import Setup
+from noisewise.noise.background import Background
 from noisewise.noise.recent import Recent
-from noisewise.population import CONFIRMATION, Population
+from noisewise.population import SEARCH, Population
 from noisewise.result import ALL_FAILED, RUNNING, STOPPED
 
 #: More evaluations than this at a time are taken for damage.
@@ -47,6 +49,36 @@ class Misranking:
 
 @data
 @dataclass(slots=True)
+class Final:
+    """The last phase: a race of finalists (inner coordinates), then evaluations of its winner."""
+
+    finalists: FloatArray
+    race: Race
+    #: Values of the first finalist from a test whether there is any noise.
+    tested: FloatArray = field(default_factory=lambda: np.empty(0))
+    testing: bool = False
+
+    @property
+    def chosen(self) -> FloatArray:
+        """The point to return, as far as the race has come."""
+        x: FloatArray = self.finalists[self.race.winner]
+        return x
+
+    def check(self, n: int) -> bool:
+        k = len(self.finalists)
+        return (
+            self.finalists.shape == (k, n)
+            and bool(np.isfinite(self.finalists).all())
+            and len(self.race.values) == k
+            and 0 <= self.race.winner < k
+            and all(0 <= i < k for i in self.race.alive)
+            and 0 <= self.race.each <= _MOST
+            and self.race.left >= 0
+        )
+
+
+@data
+@dataclass(slots=True)
 class Run:
     """Everything that changes during a run."""
 
@@ -72,8 +104,12 @@ class Run:
     round: int = 0
     barren: int = 0
     status: int = RUNNING
-    #: Values of the recommendation itself.
+    #: What the values say about the noise.
+    background: Background = field(default_factory=Background)
+    final: Final | None = None
+    #: Values of the recommendation itself that did not choose it, and their known errors.
     confirmed: FloatArray = field(default_factory=lambda: np.empty(0))
+    confirmed_errors: FloatArray | None = None
     misranking: Misranking = field(default_factory=Misranking)
 
     @property
@@ -89,6 +125,7 @@ class Run:
             ("ledger", self._ledger_fits()),
             ("history", self._history_fits()),
             ("archive", self.seen.fits(n)),
+            ("race", self.final is None or self.final.check(n)),
         ):
             if not fine:
                 raise DataError(f"its {what} does not fit together")
@@ -100,7 +137,7 @@ class Run:
             raise DataError("its populations do not fit together")
 
     def _confirming(self) -> bool:
-        return self.current is not None and self.current.kind == CONFIRMATION
+        return self.current is not None and self.current.kind != SEARCH
 
     def _setup_fits(self) -> bool:
         s, n = self.setup, self.setup.dimension
@@ -115,14 +152,16 @@ class Run:
             and s.workers >= 1
             and 0 <= s.lookahead <= most
             and 0 <= s.late <= most
+            and 0 <= s.race <= self.ledger.budget
+            and 0 <= s.confirm <= self.ledger.budget
         )
 
     def _ledger_fits(self) -> bool:
         ledger = self.ledger
-        counts = (ledger.reserve, ledger.base, ledger.reevaluation, ledger.confirmation)
+        used = (ledger.base, ledger.reevaluation, ledger.race, ledger.confirmation)
         return (
-            min(*counts, ledger.failures, ledger.remaining - ledger.reserve) >= 0
-            and sum(counts[1:]) == ledger.charged
+            min(*used, ledger.reserve, ledger.failures, ledger.remaining - ledger.reserve) >= 0
+            and sum(used) == ledger.charged
             and ledger.failures <= ledger.told == ledger.charged - self.untold
             and ledger.reserve <= _MOST
             and self.status in (RUNNING, STOPPED, ALL_FAILED)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from noisewise import _data
+from noisewise import _data, final
 from noisewise._data import DataError
-from noisewise._types import FloatArray
+from noisewise._types import FloatArray, IntArray
 from noisewise.budget import Ledger
 from noisewise.history import History
-from noisewise.methods.evolution import mean_and_error
-from noisewise.methods.method import Method, Now, Recommended, Setup, everyone
+from noisewise.methods.evolution import mean_of
+from noisewise.methods.method import Method, Now, Setup, everyone
+from noisewise.noise.estimate import Estimate, estimate
 from noisewise.noise.misranking import displacement
 from noisewise.noise.recent import Recent
-from noisewise.noise.samples import Samples
-from noisewise.population import CONFIRMATION, Population
+from noisewise.population import CONFIRMATION, RACE, SEARCH, Population
 from noisewise.result import ALL_FAILED, BARREN, RUNNING, STOPPED
-from noisewise.run import Run
+from noisewise.run import Final, Run
 from noisewise.trial import Trial
 
 #: Fewer evaluations than this make no round; they measure the recommendation instead.
@@ -40,6 +41,9 @@ COLUMNS = (
     "misranking_mean",
     "reevaluations",
 )
+#: Rounds from which on only some are looked at for the shape of the noise.
+_NOTED = 64
+_KINDS = {RACE: "finalist", CONFIRMATION: "confirmation"}
 _NONE: FloatArray = np.empty((0, 0))
 
 
@@ -104,9 +108,12 @@ class Search:
         """Begin a round, or turn to the confirmation when too little is left for one."""
         run, method = self.run, self.method
         early = run.next
+        if run.final is not None:
+            self._finish()
+            return
         k, cost, now = self._size(early)
         if k == 0:
-            self._confirm()
+            self._finish()
             return
         fresh = k if early is None else k - len(early)
         under_way = _NONE if early is None else early.X
@@ -170,14 +177,85 @@ class Search:
         population.issue(self._ids(len(places)), places)
         return True
 
-    def _confirm(self) -> None:
-        """Spend all that is left on the recommendation itself."""
-        run = self.run
-        x = self.method.recommend(run.memory).x[None]
-        n = run.ledger.charge_confirmation()
-        population = Population(x, x, Samples(np.full((1, n), np.nan)), kind=CONFIRMATION)
-        population.issue(self._ids(n), zip(repeat(0), range(n)))
-        run.current = population
+    # -- the last phase
+
+    def _finish(self) -> None:
+        """The search is over: test whether there is noise at all where that is not known, let
+        finalists race, and measure the winner with all that is left."""
+        run, setup, ledger = self.run, self.run.setup, self.run.ledger
+        if run.final is None:
+            points = self.method.finalists(run.memory)
+            if run.background.deterministic or setup.race == 0:
+                points = self.method.recommend(run.memory).x[None]
+            run.final = Final(points, final.start(len(points), min(setup.race, ledger.remaining)))
+            if setup.adaptive and run.background.untested and ledger.remaining > 2:
+                run.final.testing = True
+                self._measure(points[:1], np.zeros(2, dtype=np.intp), CONFIRMATION)
+                return
+        wanted = final.request(run.final.race)
+        if 0 < len(wanted) <= ledger.remaining:
+            self._measure(run.final.finalists, wanted, RACE)
+        else:
+            wanted = np.zeros(ledger.remaining, dtype=np.intp)
+            self._measure(run.final.chosen[None], wanted, CONFIRMATION)
+
+    def _measure(self, X: FloatArray, wanted: IntArray, kind: str) -> None:
+        """Hand out evaluations of points that are no candidates."""
+        population = Population.of(X, X)
+        population.kind = kind
+        places = _places(population, wanted.tolist())
+        n = len(places)
+        population.samples.extend(1 + max((slot for _, slot in places), default=0))
+        race = n if kind == RACE else 0
+        self.run.ledger.charge_final(race=race, confirmation=n - race)
+        population.issue(self._ids(n), places)
+        self.run.current = population
+
+    def _measured(self, population: Population) -> None:
+        """All values of points that are no candidates are there."""
+        run, values, last = self.run, population.samples.values, self.run.final
+        assert last is not None
+        self._note_best(population)
+        run.background = run.background.compared(values)
+        run.current = None
+        if population.kind == RACE:
+            last.race = final.settle(last.race, values[last.race.alive].ravel())
+        elif last.testing:
+            last.testing, last.tested = False, values[0]
+            if run.background.deterministic:
+                run.final = None
+                self._keep(final.reserve(run.ledger.budget, run.setup.dimension, True))
+        else:
+            unraced = last.race.winner == 0 and last.race.values.shape[1] == 0
+            kept = last.tested if unraced else np.empty(0)
+            run.confirmed = np.concatenate((kept, values[0]))
+            if len(kept) == 0 and population.samples.errors is not None:
+                run.confirmed_errors = population.samples.errors[0]
+
+    def _keep(self, wanted: final.Reserve) -> None:
+        """Keep so many evaluations for the last phase, as far as there are any."""
+        run, ledger = self.run, self.run.ledger
+        ledger.reserve = min(sum(wanted), ledger.remaining)
+        budget = max(1, ledger.budget - ledger.reserve)
+        run.setup = replace(run.setup, budget=budget, race=wanted.race, confirm=wanted.confirm)
+
+    def _look_at_noise(self, population: Population) -> None:
+        """Take note of what a round says about the noise, and keep evaluations accordingly."""
+        run, setup, samples = self.run, self.run.setup, population.samples
+        if not setup.adaptive and setup.confirm == 0:
+            return
+        # Later rounds say little new.
+        if run.round < _NOTED or run.round % _NOTED == 0 or samples.values.shape[1] > 1:
+            run.background = run.background.saw(samples.first).compared(samples.values)
+        if not setup.adaptive:
+            return
+        exact = run.background.deterministic
+        near = run.ledger.free <= 4 * len(population)
+        if exact != (setup.race + setup.confirm <= 1) or near:
+            history, pace = run.history.as_dict(), 0.0
+            if near and "sigma" in history:
+                pace = final.pace(history["evaluations"], history["sigma"])
+            self._keep(final.reserve(run.ledger.budget, setup.dimension, exact, pace))
 
     def _ids(self, n: int) -> range:
         """New ids, to be handed out."""
@@ -202,7 +280,7 @@ class Search:
             rows = box.outer(part.X[[i for i, _ in places]]) if mine else _NONE
             for id, x, (_, slot) in zip(mine, rows, places, strict=True):
                 kind = "candidate" if slot == 0 else "reevaluation"
-                found.append(Trial(id, x, "confirmation" if part.kind == CONFIRMATION else kind))
+                found.append(Trial(id, x, _KINDS.get(part.kind, kind)))
         return found
 
     # -- tell
@@ -266,7 +344,7 @@ class Search:
         free = run.ledger.free
         size = self.method.size(run.memory, Now(free, run.setup.budget, run.setup.workers))
         return (
-            population.kind != CONFIRMATION
+            population.kind == SEARCH
             and 2 * len(pending) < k
             and len(missing) == len(pending)
             and bool(np.isnan(population.samples.values[missing]).all())
@@ -276,9 +354,8 @@ class Search:
 
     def _advance(self, population: Population) -> None:
         """All trials of a wave are told: ask for more, or close the round."""
-        if population.kind == CONFIRMATION:
-            self._note_best(population)
-            self.run.confirmed, self.run.current = population.samples.values[0], None
+        if population.kind != SEARCH:
+            self._measured(population)
             return
         population.wave += 1
         if not self._request(population):
@@ -301,11 +378,12 @@ class Search:
                 run.misranking.add(misranking, again)
         first = samples.first.tolist()
         total = sum(first)
-        mean = total / len(first) if total < math.inf else mean_and_error(samples.first)[0]
+        mean = total / len(first) if total < math.inf else mean_of(samples.first)
         # Evaluations of this round and before, whatever came early.
         spent = run.ledger.charged - (0 if run.next is None else len(run.next))
         row = (spent, len(population), mean, smallest, misranking, run.misranking.value)
         run.history.append((*row, run.ledger.reevaluation, *info.row))
+        self._look_at_noise(population)
         run.round += 1
         run.current = None
         if run.barren >= BARREN:
@@ -335,19 +413,23 @@ class Search:
         part.sampled[i] = row
         part.X[i] = self.run.setup.box.repaired(row[None])[0]
 
-    def recommend(self) -> Recommended:
+    def recommend(self) -> tuple[FloatArray, Estimate]:
         """The point to use (outer coordinates), with an honest estimate of f there."""
         run = self.run
-        best = self.method.recommend(run.memory)
-        best = best._replace(x=run.setup.box.outer(best.x))
-        # One value left over says less about f than the last round does, and nothing of its
-        # error; one that the user asked for counts all the same.
-        asked_for = run.ledger.budget > run.setup.budget
-        n = len(run.confirmed)
-        if n and (asked_for or n >= 2 or math.isnan(best.fun)):
-            fun, se = mean_and_error(run.confirmed)
-            best = best._replace(fun=fun, fun_se=se)
-        return best
+        x, fun = self.method.recommend(run.memory)
+        if run.final is not None:
+            x = run.final.chosen
+        if len(run.confirmed):
+            found = estimate(run.confirmed, run.confirmed_errors, run.background)
+            if found.kind == "exact" and run.setup.adaptive and run.best_value < found.value:
+                # Without noise the best value seen is what it seems.
+                value = run.best_value
+                return run.best_x.copy(), replace(found, value=value, low=value, high=value)
+            # One value left over says less about f than the last round does.
+            asked_for = run.setup.adaptive or run.setup.confirm > 0
+            if asked_for or found.n > 1 or math.isnan(fun):
+                return run.setup.box.outer(x), found
+        return run.setup.box.outer(x), Estimate(fun, math.nan, math.nan, math.nan)
 
 
 def _places(population: Population, wanted: list[int]) -> list[tuple[int, int]]:

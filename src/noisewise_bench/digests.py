@@ -1,7 +1,7 @@
 """Behavioural digests: a short fingerprint of the points that a method asks for.
 
 A digest belongs to a method and a setting (workers, bounds, failures, a resume in the middle and
-so on). It is a hash of all points asked for on fixed seeds and of the result, rounded so that
+so on). It is a hash of all points asked for on fixed seeds and of the one returned, rounded so that
 another BLAS gives the same. As long as it stays the same, tables made with the method are still
 true of the code. ``python -m noisewise_bench.digests`` prints the digests of the named methods.
 """
@@ -71,7 +71,7 @@ def run(method: Any, setting: str) -> str:
     )
     points = _drive(opt, method, given)
     result = opt.result() if not given.get("resumed") else points.pop(-1)
-    final = [*np.asarray(result.x).tolist(), float(result.fun), float(result.fun_se)]
+    final = np.asarray(result.x).tolist()
     text = json.dumps([[i, _rounded(x)] for i, x in sorted(points.items())] + [_rounded(final)])
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

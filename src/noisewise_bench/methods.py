@@ -88,7 +88,7 @@ class LibraryMethod:
 
     def build(self, **extra: Any) -> Any:
         model = [f.name for f in dataclasses.fields(noisewise.methods.NoiseModel)]
-        options = {name: value for name, value in self.options.items() if name not in model}
+        options = {n: v for n, v in self.options.items() if n not in (*model, "confirm")}
         noise = {name: value for name, value in self.options.items() if name in model}
         try:
             if noise:  # names of rows are flat: rb-pem(centre='ridge')
@@ -100,6 +100,9 @@ class LibraryMethod:
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Any:
         # Exact PEM is a study: it may draw from the noise law without paying.
         extra = {"draws": oracle.draws} if self.name == "pem" else {}
+
+        # Studies of methods compare searches; confirm='auto' is what users get.
+        confirm = self.options.get("confirm", 0)
 
         def report(intermediate_result: Any) -> None:
             oracle.report(intermediate_result.x)
@@ -113,5 +116,6 @@ class LibraryMethod:
             method=self.build(**extra),
             rng=seed,
             vectorized=True,
+            confirm=confirm,
             callback=report,
         )

@@ -111,8 +111,7 @@ class Toy(Method):
     def recommend(self, memory: ToyMemory) -> Recommended:
         n = len(memory.values)
         fun = float(memory.values.mean()) if n else math.nan
-        se = float(memory.values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
-        return Recommended(memory.best, fun, se)
+        return Recommended(memory.best, fun)
 
     def explain(self, memory: ToyMemory) -> Explanation:
         return Explanation(f"the best candidate was evaluated {len(memory.values)} times")

@@ -48,7 +48,7 @@ class Options:
 
 
 def tune(
-    job: Job, path: Path, options: Options, *, budget: int, workers: int, method: str, confirm: int
+    job: Job, path: Path, options: Options, *, budget: int, workers: int, method: str, confirm: str
 ) -> Optimizer:
     """Run ``job``, or go on with it, until the budget is spent; the ended run.
 
@@ -74,7 +74,7 @@ def tune(
             rng=job.seed,
             executor=pool,
             on_error="worst",
-            confirm=integer("--confirm", confirm, 0),
+            confirm=_confirm(confirm),
             callback=live.generation,
             checkpoint=path,
             extra=job.extra,
@@ -90,6 +90,18 @@ def tune(
             caught[0],
         )
     return Optimizer.load(path)
+
+
+def _confirm(text: str) -> int | str:
+    """``--confirm``: a whole number, or auto."""
+    if text == "auto":
+        return text
+    try:
+        return integer("--confirm", int(text), 0)
+    except ValueError:
+        raise ValueError(
+            f"--confirm must be auto or a whole number of at least 0, got {text}"
+        ) from None
 
 
 def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[ProbeReport, int]:

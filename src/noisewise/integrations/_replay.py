@@ -75,6 +75,7 @@ class Replay:
             method=s.method,
             rng=rng,
             workers=s.workers,
+            confirm=0,
         )
 
     @property

@@ -26,7 +26,7 @@ from noisewise.integrations._distributions import searchable
 from noisewise.integrations._extra import extra
 from noisewise.integrations._settings import Wanted, check_start, encoded
 from noisewise.methods import Method
-from noisewise.methods.evolution import mean_and_error as estimate
+from noisewise.noise.estimate import estimate
 
 optuna = extra("optuna")
 _BaseSampler: Any = optuna.samplers.BaseSampler
@@ -291,7 +291,10 @@ def recommended_params(study: Any) -> Recommended:
     params = view.named.decode(best.x)
     measured = np.array(view.measured(study, params))
     n = len(measured) if len(measured) >= 2 else 0
-    value, error = estimate(measured) if n else (best.fun, best.fun_se)
+    value, error = best.fun, best.fun_se
+    if n:
+        found = estimate(measured)
+        value, error = found.value, found.se
     return Recommended(view.constants(study) | params, _records.minimised(study, value), error, n)
 
 

@@ -24,7 +24,7 @@ from noisewise.integrations._extra import extra
 from noisewise.integrations._named import Named
 from noisewise.integrations._spaces import named
 from noisewise.methods import Method
-from noisewise.methods.evolution import mean_and_error as estimate
+from noisewise.noise.estimate import estimate
 from noisewise.optimizer import Optimizer
 
 if extra("sklearn"):  # which says so where it is missing
@@ -201,7 +201,8 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         rows = [*groups.values(), confirmed or [Fit(self.best_params_, 0, math.nan)]]
         self.cv_results_ = _results(rows, space.names, self.n_splits_)
         self.best_index_ = len(rows) - 1
-        self.best_score_, self.best_score_se_ = estimate(np.array([f.score for f in rows[-1]]))
+        found = estimate(np.array([f.score for f in rows[-1]]))
+        self.best_score_, self.best_score_se_ = found.value, found.se
 
     def _refit(self, X: Any, y: Any, params: Mapping[str, Any]) -> None:
         start = time.perf_counter()

@@ -25,7 +25,7 @@ when they are not, what matters is what the best have in common. So the mean mov
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -42,8 +42,9 @@ from noisewise.methods.evolution import (
     Weights,
     early,
     first_state,
-    mean_and_error,
+    mean_of,
 )
+from noisewise.methods.finalists import Best, finalists
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
@@ -94,6 +95,9 @@ class AutoMemory(EvolutionMemory):
     unit: int  # the population is a multiple of this
     wanted: float  # k before rounding
     first: int  # re-evaluations of the first generation, under noise
+    budget: int
+    #: The measured points with the smallest values.
+    best: Best
     #: Weighted sum and weight of the moves seen.
     moved: float = 0.0
     seen: float = 0.0
@@ -121,8 +125,8 @@ class Auto(EvolutionStrategy):
     It starts as CMA-ES with a few re-evaluations of random candidates. If they agree exactly, it
     stays CMA-ES and checks again now and then. Otherwise the disagreement of the ranks decides,
     generation by generation, how many candidates are sampled and which weights move the mean; see
-    docs/methods.md. It returns the mean, averaged over the last twentieth of the budget if there
-    is noise.
+    docs/methods.md. Under noise it returns a point between the mean, averaged over the last
+    twentieth of the budget, and the average of the best tenth of all candidates.
 
     covariance
         ``"auto"``: full if the budget is long enough to learn it, else diagonal.
@@ -169,6 +173,8 @@ class Auto(EvolutionStrategy):
             smallest=k,
             largest=max(min(most, budget / generations), 1.001 * k),
             first=max(1, min(_FIRST, budget // _PER_FIRST)),
+            budget=budget,
+            best=Best.empty(budget, d),
             unit=setup.workers,
             wanted=float(k),
             peak=k,
@@ -252,15 +258,17 @@ class Auto(EvolutionStrategy):
         update: Update,
         rng: np.random.Generator,
     ) -> AutoMemory:
-        new = replace(memory, state=after)
+        new = memory
+        noisy, new.state = memory.noise > 0.0, after
         self._measure(new, population)
+        new.best = new.best.insert(population.X, population.samples.mean())
         psi = min(1.0, max(0.0, (new.q - CALM) / (WILD - CALM)))
         target = new.smallest * (new.largest / new.smallest) ** psi
         if new.generation > 0:
             target = min(max(target, new.wanted / SHRINK), new.wanted * GROW)
         new.wanted = target
         way = math.log(target / new.smallest) / math.log(new.largest / new.smallest)
-        self._average(new, population, memory.noise > 0.0)
+        self._average(new, population, noisy)
         new.noise = min(1.0, max(0.0, way))
         new.population = new.unit * math.ceil(round(target) / new.unit)
         new.peak = max(new.peak, new.population)
@@ -310,11 +318,23 @@ class Auto(EvolutionStrategy):
             memory.late_sum = memory.late_sum + mean * k
             memory.late_weight += k
 
-    def recommend(self, memory: AutoMemory) -> Recommended:
-        x = memory.state.mean
+    def _mean(self, memory: AutoMemory) -> FloatArray:
         if memory.late_noise and memory.late_weight > 0.0:
-            x = memory.late_sum / memory.late_weight
-        return Recommended(x, *mean_and_error(memory.around))
+            return np.asarray(memory.late_sum / memory.late_weight)
+        return memory.state.mean
+
+    def finalists(self, memory: AutoMemory) -> FloatArray:
+        """Under noise: the preferred point, the best measured one and the mean; see
+        `noisewise.methods.finalists`."""
+        mean, state = self._mean(memory), memory.state
+        if memory.deterministic:
+            return mean[None]
+        C = state.covariance.C
+        deviations = state.sigma * np.sqrt(C if C.ndim == 1 else np.diagonal(C))
+        return finalists(mean, deviations, memory.best, memory.budget)
+
+    def recommend(self, memory: AutoMemory) -> Recommended:
+        return Recommended(self.finalists(memory)[0], mean_of(memory.around))
 
     def explain(self, memory: AutoMemory) -> Explanation:
         if memory.seen == 0.0:

@@ -152,7 +152,7 @@ class EvolutionStrategy(Method):
 
     def recommend(self, memory: Any) -> Recommended:
         """The mean of the search distribution: no single lucky draw can carry it away."""
-        return Recommended(memory.state.mean, *mean_and_error(memory.around))
+        return Recommended(memory.state.mean, mean_of(memory.around))
 
     def distribution(self, memory: Any) -> Distribution:
         state = memory.state
@@ -256,10 +256,7 @@ def early(population: int | None, memory: EvolutionMemory, workers: int) -> int:
     return workers // 2 if population is None and memory.population >= 2 * workers else 0
 
 
-def mean_and_error(values: FloatArray) -> tuple[float, float]:
-    """Mean and standard error of the successful ``values``; nan where there are too few."""
+def mean_of(values: FloatArray) -> float:
+    """Mean of the successful ``values``; nan if there are none."""
     good = values[np.isfinite(values)]
-    if len(good) == 0:
-        return math.nan, math.nan
-    se = math.nan if len(good) < 2 else float(good.std(ddof=1)) / math.sqrt(len(good))
-    return float(good.mean()), se
+    return float(good.mean()) if len(good) else math.nan

@@ -52,6 +52,11 @@ class Setup:
     lookahead: int = 0
     #: Missing values without which a round may be closed.
     late: int = 0
+    #: Evaluations kept from the search, for a race of finalists and to measure its winner.
+    race: int = 0
+    confirm: int = 0
+    #: Whether the library decides how many, and gives them back where there is no noise.
+    adaptive: bool = False
 
     @property
     def dimension(self) -> int:
@@ -89,11 +94,11 @@ class Distribution(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """The point to use (inner coordinates), an estimate of f there and its standard error."""
+    """The point to use (inner coordinates), and what the method takes for the value there. Only
+    evaluations of the point itself say how sure that is."""
 
     x: FloatArray
     fun: float = math.nan
-    fun_se: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,11 @@ class Method(ABC):
     @abstractmethod
     def recommend(self, memory: Any) -> Recommended:
         """The point to use, its value and how sure that is."""
+
+    def finalists(self, memory: Any) -> FloatArray:
+        """Points (inner coordinates, rows) among which the last evaluations decide, the preferred
+        one first."""
+        return self.recommend(memory).x[None]
 
     def explain(self, memory: Any) -> Explanation:
         """What was seen and done, for message, report and warnings."""

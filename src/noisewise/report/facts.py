@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from noisewise._types import FloatArray
 from noisewise.command.template import Template
 from noisewise.noise.diagnostics import CHECKS
 from noisewise.optimizer import Optimizer
-from noisewise.population import CONFIRMATION
+from noisewise.population import CONFIRMATION, RACE, SEARCH
 from noisewise.report.importance import Importance, importances
 from noisewise.report.words import number, valued
 from noisewise.run import Run
@@ -117,7 +116,7 @@ def of(opt: Optimizer, title: str) -> Facts:
         luckiest_value=sign * result.fun_best_observed,
         value=sign * result.fun,
         se=result.fun_se,
-        interval=_interval(sign * result.fun, result.fun_se, around),
+        interval=_signed(result.interval, sign),
         measured=around,
         confirmed=len(run.confirmed) > 0,
         budget=opt.budget,
@@ -141,15 +140,21 @@ def _parts(run: Run) -> dict[str, int]:
     """Evaluations whose values are known, by what they were for, and the rest of the budget."""
     ledger, current, later = run.ledger, run.current, run.next
     slots = [slot for _, slot in current.pending.values()] if current else []
-    confirming = len(slots) if current and current.kind == CONFIRMATION else 0
-    again = 0 if confirming else sum(slot > 0 for slot in slots)
+    waiting = {SEARCH: 0, RACE: 0, CONFIRMATION: 0}
+    if current is not None:
+        waiting[current.kind] = len(slots)
+    again = sum(slot > 0 for slot in slots) if waiting[SEARCH] else 0
     ahead = len(later.pending) if later else 0
-    return {
-        "new candidates": ledger.base - (len(slots) - again - confirming) - ahead,
-        "repeated evaluations": ledger.reevaluation - again,
-        "confirming the answer": ledger.confirmation - confirming,
+    parts = {
+        "new candidates": ledger.base - (waiting[SEARCH] - again) - ahead,
+        "re-evaluations": ledger.reevaluation - again,
+        "choosing between finalists": ledger.race - waiting[RACE],
+        "confirming the answer": ledger.confirmation - waiting[CONFIRMATION],
         "not spent": ledger.budget - ledger.told,
     }
+    if not ledger.race:
+        del parts["choosing between finalists"]
+    return parts
 
 
 def _space(opt: Optimizer) -> Space | None:
@@ -167,11 +172,10 @@ def _named(space: Space | None, x: FloatArray) -> dict[str, Any]:
     return {f"x{j}": float(value) for j, value in enumerate(x, start=1)}
 
 
-def _interval(value: float, se: float, n: int) -> tuple[float, float]:
-    if n < 2:
-        return math.nan, math.nan
-    half = float(stdtrit(n - 1, 0.5 + 0.5 * CONFIDENCE)) * se
-    return value - half, value + half
+def _signed(interval: tuple[float, float], sign: float) -> tuple[float, float]:
+    """The interval in the sign of the user's objective."""
+    low, high = (sign * end for end in interval)
+    return (low, high) if sign > 0.0 else (high, low)
 
 
 def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]:

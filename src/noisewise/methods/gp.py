@@ -1,0 +1,124 @@
+"""`gp`: a Gaussian process proposes the candidates, for few evaluations in few dimensions.
+
+The model is in `noisewise.models`, what it proposes in `_gp_search`, what it answers in
+`_gp_answer`; all of them work in unit coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from noisewise._check import integer
+from noisewise._data import data
+from noisewise._types import FloatArray
+from noisewise.methods import _gp_answer as answer
+from noisewise.methods import _gp_search as gp
+from noisewise.methods.method import Distribution, Explanation, Info, Method, Now, Recommended
+from noisewise.methods.method import Setup, Size
+from noisewise.population import Population
+
+#: Points that are remembered; of more, the oldest are dropped. The model uses the nearest of them.
+_REMEMBERED = 1000
+
+
+@data
+@dataclass(slots=True)
+class GPMemory:
+    """What the model remembers, and how many candidates it proposes at a time."""
+
+    model: gp.Memory
+    batch: int
+
+
+@data
+@dataclass(frozen=True, kw_only=True)
+class GP(Method):
+    """Proposes where a Gaussian process expects to learn most about the minimum; learns the noise,
+    its own output transformation, and from failures. For up to a few hundred evaluations in up to
+    about ten dimensions; each costs a few milliseconds.
+
+    population
+        Candidates per round; None: as many as there are workers.
+
+    >>> import noisewise as nw
+    >>> r = nw.minimize(lambda x: x @ x, [1.0, 2.0], sigma0=1.0, budget=40, method="gp", rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 1e-3)
+    (40, True)
+    """
+
+    name: ClassVar[str] = "gp"
+    rank_based: ClassVar[bool] = False
+    columns: ClassVar[tuple[str, ...]] = ("noise_share",)
+
+    population: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.population is not None:
+            integer("population", self.population, least=1)
+
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> GPMemory:
+        mean, sigma = setup.mean, setup.sigma
+        if distribution is not None:
+            mean, sigma = distribution.mean, distribution.sigma
+        box = setup.box
+        model = gp.start(box.low / box.scale, box.high / box.scale, mean, sigma)
+        return GPMemory(model, self.population or setup.workers)
+
+    def size(self, memory: GPMemory, now: Now) -> Size:
+        d = len(memory.model.x0)
+        missing = gp.start_size(d) - len(memory.model.measured.y)
+        k = memory.batch
+        if missing > 0:  # the start design in one round
+            k = max(k, min(missing, now.free))
+        return Size(max(1, k))
+
+    def propose(
+        self, memory: GPMemory, n: int, pending: FloatArray, now: Now, rng: np.random.Generator
+    ) -> FloatArray:
+        model = memory.model
+        under_way = model.frame.inner(np.reshape(pending, (-1, len(model.x0))))
+        return model.frame.outer(gp.propose(model, n, under_way, rng))
+
+    def learn(
+        self, memory: GPMemory, population: Population, now: Now, rng: np.random.Generator
+    ) -> tuple[GPMemory, Info]:
+        model, samples = memory.model, population.samples
+        i, slot = np.nonzero(~np.isnan(samples.values))
+        X = model.frame.inner(population.X)[i]
+        errors = None if samples.errors is None else samples.errors[i, slot] ** 2
+        model = gp.learn(model, X, samples.values[i, slot], errors)
+        model = replace(model, measured=model.measured.newest(_REMEMBERED))
+        memory.model = model
+        return memory, Info((self._noise_share(model),))
+
+    def _noise_share(self, model: gp.Memory) -> float:
+        """Share of the noise in the variance of the values."""
+        if len(model.measured.y) < gp.start_size(len(model.x0)) or not model.measured.ok.any():
+            return math.nan
+        return gp.modelled(model).posterior.noise_share()
+
+    def recommend(self, memory: GPMemory) -> Recommended:
+        model = memory.model
+        found = answer.recommend(model)
+        return Recommended(model.frame.outer(found.x), found.value)
+
+    def finalists(self, memory: GPMemory) -> FloatArray:
+        return memory.model.frame.outer(answer.finalists(memory.model))
+
+    def distribution(self, memory: GPMemory) -> Distribution:
+        return Distribution(*answer.distribution(memory.model))
+
+    def explain(self, memory: GPMemory) -> Explanation:
+        model = memory.model
+        known = len(model.measured.y)
+        if known < gp.start_size(len(model.x0)) or not model.measured.ok.any():
+            return Explanation("too few values for a model")
+        share = self._noise_share(model)
+        return Explanation(f"a Gaussian process; noise makes {share:.0%} of the values' variance")
+
+    def check(self, memory: GPMemory, n: int) -> bool:
+        return 1 <= memory.batch <= 10**6 and gp.fits(memory.model, n)
