@@ -212,3 +212,11 @@ def test_covariance_of_the_gradient() -> None:
     D = np.array([[1, -1, 0, 0], [0, 0, 1, -1]]) / (2 * h)
     numeric = D @ process.joint(ends)[1] @ D.T
     np.testing.assert_allclose(process.gradient_covariance(x), numeric, rtol=0.02, atol=1e-3)
+
+
+def test_smoothed_values_are_the_mean_at_the_own_points() -> None:
+    rng = np.random.default_rng(10)
+    process = Posterior.of(random_groups(rng, 7, 2), random_hyper(rng, 2))
+    np.testing.assert_allclose(process.smoothed(), process.mean(process.groups.X), atol=1e-7)
+    more = process.given(rng.random((2, 2)))
+    np.testing.assert_allclose(more.smoothed(), more.mean(more.groups.X), atol=1e-7)

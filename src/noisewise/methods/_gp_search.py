@@ -158,7 +158,7 @@ def _spaced(memory: Memory, known: FloatArray, rng: np.random.Generator) -> Floa
 def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> FloatArray:
     """The candidate whose measurement is expected to lower the smallest posterior mean most."""
     X = process.groups.X
-    order = np.argsort(process.mean(X), kind="stable")
+    order = np.argsort(process.smoothed(), kind="stable")
     best = X[order[:_ALTERNATIVES]]
     C = _candidates(memory, process, best[0], rng)
     value = acquisition.knowledge(process, C, best)

@@ -159,6 +159,12 @@ class Posterior:
         known = kernel.covariance(W, self.Z, self.hyper) @ self.alpha
         return np.asarray(kernel.bowl(W, self.hyper) + known)
 
+    def smoothed(self) -> FloatArray:
+        """Posterior mean at the groups' own points: k(X, X) alpha = m - b - diag(tau / c) alpha."""
+        g = self.groups
+        tau = np.exp(2.0 * self.hyper.noise) + g.known
+        return np.asarray(g.mean - tau / g.count * self.alpha)
+
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Posterior mean and variance of the noise-free value at every row."""
         mean, V = self.project(X)

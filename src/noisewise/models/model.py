@@ -121,7 +121,7 @@ def refit(measured: Measurements, old: Fit) -> Fit:
     near, new = local(measured, old), replace(old, fitted=m)
     prior = Prior.standard(measured.X.shape[1])
     if m >= _CHOOSE * old.chosen and not two_valued(near.y[near.ok]):
-        return _choose(near, replace(new, chosen=m), prior)
+        return replace(_choose(near, new, prior), chosen=m)
     return _fitted(near, new, prior, [old.hyper])
 
 
@@ -144,7 +144,7 @@ def _choose(measured: Measurements, old: Fit, prior: Prior) -> Fit:
     """The transformation that predicts best, with its hyperparameters; ranks where even the best
     leaves values that it declares impossible."""
     best, best_score = old, -np.inf
-    for name in ("none", *warps.FAMILY):
+    for name in _promising(measured, old):
         # A second start, so that a fit to pure noise is not kept for ever.
         starts = [old.hyper, prior.start()] if name == old.name else [old.hyper]
         found = _fitted(measured, replace(old, name=name), prior, starts)
@@ -154,6 +154,17 @@ def _choose(measured: Measurements, old: Fit, prior: Prior) -> Fit:
     if _surprise(measured, best) > _IMPOSSIBLE:
         best = _fitted(measured, replace(best, name="ranks"), prior, [best.hyper])
     return best
+
+
+def _promising(measured: Measurements, old: Fit) -> list[str]:
+    """Transformations worth a fit: all of them the first time; later the identity, the present
+    one, and the one of the others that predicts best with the present hyperparameters."""
+    names = ["none", *warps.FAMILY]
+    if not old.chosen:
+        return names
+    others = [name for name in names if name not in ("none", old.name)]
+    rival = max(others, key=lambda name: score(measured, name, old.hyper), default="none")
+    return [name for name in names if name in ("none", old.name, rival)]
 
 
 def _fitted(measured: Measurements, old: Fit, prior: Prior, starts: list[Hyper]) -> Fit:
