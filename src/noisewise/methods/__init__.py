@@ -11,6 +11,7 @@ from typing import Any
 
 from noisewise.methods.auto import Auto
 from noisewise.methods.cmaes import CMAES
+from noisewise.methods.gp import GP
 from noisewise.methods.lracmaes import LRACMAES
 from noisewise.methods.method import Method
 from noisewise.methods.pem import PEM
@@ -24,6 +25,7 @@ from noisewise.methods.uhcmaes import UHCMAES
 
 _NAMES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "auto": (Auto, {}),
+    "gp": (GP, {}),
     "cma-es": (CMAES, {}),
     "sep-cma-es": (CMAES, {"covariance": "diagonal"}),
     "resample": (Resample, {}),
@@ -39,6 +41,7 @@ _NAMES: dict[str, tuple[type[Method], dict[str, Any]]] = {
 
 __all__ = [
     "CMAES",
+    "GP",
     "LRACMAES",
     "PEM",
     "PSACMAES",

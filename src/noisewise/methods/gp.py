@@ -17,8 +17,17 @@ from noisewise._data import data
 from noisewise._types import FloatArray
 from noisewise.methods import _gp_answer as answer
 from noisewise.methods import _gp_search as gp
-from noisewise.methods.method import Distribution, Explanation, Info, Method, Now, Recommended
-from noisewise.methods.method import Setup, Size
+from noisewise.methods.method import (
+    Distribution,
+    Explanation,
+    Info,
+    Method,
+    Now,
+    Recommended,
+    Setup,
+    Size,
+)
+from noisewise.models.measurements import Measurements
 from noisewise.population import Population
 
 #: Points that are remembered; of more, the oldest are dropped. The model uses the nearest of them.
@@ -91,15 +100,8 @@ class GP(Method):
         X = model.frame.inner(population.X)[i]
         errors = None if samples.errors is None else samples.errors[i, slot] ** 2
         model = gp.learn(model, X, samples.values[i, slot], errors)
-        model = replace(model, measured=model.measured.newest(_REMEMBERED))
-        memory.model = model
-        return memory, Info((self._noise_share(model),))
-
-    def _noise_share(self, model: gp.Memory) -> float:
-        """Share of the noise in the variance of the values."""
-        if len(model.measured.y) < gp.start_size(len(model.x0)) or not model.measured.ok.any():
-            return math.nan
-        return gp.modelled(model).posterior.noise_share()
+        memory.model = replace(model, measured=_newest(model.measured))
+        return memory, Info((noise_share(memory.model),))
 
     def recommend(self, memory: GPMemory) -> Recommended:
         model = memory.model
@@ -114,11 +116,46 @@ class GP(Method):
 
     def explain(self, memory: GPMemory) -> Explanation:
         model = memory.model
-        known = len(model.measured.y)
-        if known < gp.start_size(len(model.x0)) or not model.measured.ok.any():
+        share = noise_share(model)
+        if math.isnan(share):
             return Explanation("too few values for a model")
-        share = self._noise_share(model)
         return Explanation(f"a Gaussian process; noise makes {share:.0%} of the values' variance")
 
     def check(self, memory: GPMemory, n: int) -> bool:
-        return 1 <= memory.batch <= 10**6 and gp.fits(memory.model, n)
+        model, most = memory.model, 10**6
+        frame, seen = model.frame, model.measured
+        vectors = (frame.origin, frame.unit, frame.low, frame.high, model.x0, model.spread)
+        m = len(seen.y)
+        return (
+            1 <= memory.batch <= most
+            and all(v.shape == (n,) for v in vectors)
+            and bool(np.isfinite([frame.origin, frame.unit, model.x0, model.spread]).all())
+            and bool((frame.unit > 0.0).all() and (model.spread > 0.0).all())
+            and seen.X.shape == (len(seen.X), n)
+            and bool(np.isfinite(seen.X).all())
+            and seen.y.shape == seen.at.shape == seen.var.shape == (m,)
+            and bool(((seen.at >= 0) & (seen.at < len(seen.X))).all())
+            and bool((seen.var >= 0.0).all())
+            and model.told.shape == (len(model.told), 3)
+            and model.fit.hyper.lengths.shape == (n,)
+        )
+
+
+def noise_share(model: gp.Memory) -> float:
+    """Share of the noise in the variance of the (transformed) values; nan before there is a
+    model."""
+    seen = model.measured
+    if len(seen.y) < gp.start_size(len(model.x0)) or not seen.ok.any():
+        return math.nan
+    posterior = gp.modelled(model).posterior
+    noise, signal = posterior.noise(), float(np.var(posterior.mean(posterior.groups.X)))
+    return noise / (noise + signal) if noise + signal > 0.0 else 0.0
+
+
+def _newest(seen: Measurements) -> Measurements:
+    """The measurements without the oldest values where there are too many."""
+    if len(seen.y) <= _REMEMBERED:
+        return seen
+    kept = slice(len(seen.y) - _REMEMBERED, None)
+    rows, at = np.unique(seen.at[kept], return_inverse=True)
+    return Measurements(seen.X[rows], seen.y[kept], at.astype(np.intp), seen.var[kept])
