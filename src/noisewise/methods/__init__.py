@@ -22,10 +22,12 @@ from noisewise.methods.racmaes import RACMAES
 from noisewise.methods.rbpem import RBPEM, NoiseModel
 from noisewise.methods.resample import Resample
 from noisewise.methods.uhcmaes import UHCMAES
+from noisewise.methods.watchful import Watchful
 
 _NAMES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "auto": (Auto, {}),
     "gp": (GP, {}),
+    "watchful": (Watchful, {}),
     "cma-es": (CMAES, {}),
     "sep-cma-es": (CMAES, {"covariance": "diagonal"}),
     "resample": (Resample, {}),
@@ -54,6 +56,7 @@ __all__ = [
     "ProbeSwitch",
     "Racing",
     "Resample",
+    "Watchful",
     "get",
     "names",
 ]

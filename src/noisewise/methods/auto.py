@@ -1,140 +1,68 @@
-"""`auto`: watches the noise while running and spends the budget accordingly.
+"""`auto`, the default: a model where evaluations are few, else an evolution strategy.
 
-| symbol | meaning | shape |
-|---|---|---|
-| q | mean move of re-evaluated candidates: 0 no noise, 1 ranks are pure noise | |
-| psi | (q - CALM) / (WILD - CALM), clipped to [0, 1] | |
-| k0, k1 | population without noise, and with nothing but noise | |
-| k | k0 (k1 / k0)^psi, growing by at most GROW and shrinking by at most SHRINK a generation | |
-| nu | log(k / k0) / log(k1 / k0): what the method takes the noise for, 0 to 1 | |
-| w | log weights, positive for the better half | (k,) |
-| s | normal scores of the ranks, best positive | (k,) |
-| t | s sum(w s) / sum(s^2): as steep as w is | (k,) |
-
-k1 = min(3 (d + 5) (B / 200 d)^(1/4), B / max(12, 4 sqrt d)). On a sphere with strong noise the
-best population over the mean learning rate grows like d, whatever the budget; longer runs can
-afford a little more, short ones still need a dozen generations, and more where there is much to
-learn. (A smaller mean learning rate does the same as a larger population, but fills fewer
-workers.)
-
-When values are mostly noise the worse half says as much about where to go as the better half;
-when they are not, what matters is what the best have in common. So the mean moves by
-(1 - b)(w - 1/k) + b t with b = nu / 2.
+One rule decides which of the two is in charge. The Gaussian process (`GP`) searches where the
+budget is at most 300 evaluations and 100 per coordinate, in at most ten dimensions. It hands over
+to the evolution strategy (`Watchful`) if it stops predicting: if it orders new values hardly
+better than chance although it expected to. Elsewhere the strategy searches from the start.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from noisewise._check import fraction, integer, one_of
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
-from noisewise.core.covariance import Covariance, Diagonal, Full, FullState
-from noisewise.core.profiles import Log
-from noisewise.core.strategy import State, Strategy, Update
-from noisewise.methods.evolution import (
-    EvolutionMemory,
-    EvolutionStrategy,
-    Weights,
-    early,
-    first_state,
-    mean_of,
-)
-from noisewise.methods.finalists import Best, finalists
+from noisewise.methods import _gp_search as gp
+from noisewise.methods.gp import GP, GPMemory
 from noisewise.methods.method import (
-    NOTHING,
     Distribution,
     Explanation,
+    Info,
+    Method,
+    Now,
     Recommended,
     Setup,
-    default_population,
-    everyone,
+    Size,
 )
-from noisewise.noise.displacement import merged_order, moves, reevaluated, reliability
-from noisewise.noise.weights import normal_scores, rank_weights
+from noisewise.methods.watchful import Watchful, WatchfulMemory
 from noisewise.population import Population
 
-CALM, WILD = 0.4, 0.8
-GROW, SHRINK = 1.3, 1.1
-#: Re-evaluations over which the misranking is averaged.
-_RECALL = 10.0
-#: Share of a generation that is re-evaluated, without noise and with nothing but noise.
-_SHARE = (0.02, 0.03)
-#: Evaluations between two re-evaluations while the objective looks deterministic.
-_REST = 200
-#: Re-evaluations of the first generation if the objective turns out to be noisy, and the
-#: evaluations of the budget for each.
-_FIRST, _PER_FIRST = 6, 50
-#: A re-evaluation that moves by more than this surprises where little noise was expected; so many
-#: more follow for each surprising one.
-_SURPRISE, _BURST = 0.4, 3
-#: Budgets below this many evaluations can afford one re-evaluation to begin with, not two.
-_SMALL = 400
-#: Generations that the budget pays for at least, however large the noise, and the same per square
-#: root of the dimension.
-_GENERATIONS, _GENERATIONS_PER_ROOT = 12, 4.0
-#: Evaluations per dimension from which a full covariance pays, and the largest dimension in
-#: which it costs little time.
-_FULL_FROM, _FULL_UP_TO = 100, 200
-#: Part of the budget at whose end means are averaged if there is noise.
-_LATE = 0.05
-_PROFILE = Log()
+#: Where the model is in charge: evaluations in all, at least and at most per coordinate, and
+#: coordinates.
+_MOST, _LEAST_EACH, _MOST_EACH, _DIMENSIONS = 300, 5, 100, 10
+#: It hands over below this rank agreement, once it expected so many pairs in order, and if so many
+#: generations of the strategy are left.
+_AGREEMENT, _PAIRS, _GENERATIONS = 0.25, 40.0, 8
 
 
 @data
 @dataclass(slots=True, kw_only=True)
-class AutoMemory(EvolutionMemory):
-    """What was measured, where the population stands, and the mean of the late means."""
+class AutoMemory:
+    """The memory of the method in charge; the other one is None."""
 
-    smallest: int
-    largest: float
-    unit: int  # the population is a multiple of this
-    wanted: float  # k before rounding
-    first: int  # re-evaluations of the first generation, under noise
-    budget: int
-    #: The measured points with the smallest values.
-    best: Best
-    #: Weighted sum and weight of the moves seen.
-    moved: float = 0.0
-    seen: float = 0.0
-    deterministic: bool = True
-    noise: float = 0.0  # nu
-    #: Fractions of re-evaluations saved up; evaluations until the next one.
-    credit: float = 0.0
-    rest: int = _REST
-    peak: int = 0
-    #: Sum of late means, weighted by the evaluations behind each.
-    late_sum: FloatArray = field(default_factory=lambda: np.empty(0))
-    late_weight: float = 0.0
-    late_noise: bool = False
-
-    @property
-    def q(self) -> float:
-        return self.moved / self.seen if self.seen else 0.0
+    setup: Setup
+    model: GPMemory | None = None
+    strategy: WatchfulMemory | None = None
+    #: Evaluations after which the model handed over; 0: it did not.
+    handed_over: int = 0
 
 
 @data
 @dataclass(frozen=True, kw_only=True)
-class Auto(EvolutionStrategy):
-    """The default: nothing to configure.
+class Auto(Method):
+    """The default: nothing to configure. Few evaluations in few dimensions are spent by a model,
+    others by an evolution strategy that watches the noise; see docs/methods.md.
 
-    It starts as CMA-ES with a few re-evaluations of random candidates. If they agree exactly, it
-    stays CMA-ES and checks again now and then. Otherwise the disagreement of the ranks decides,
-    generation by generation, how many candidates are sampled and which weights move the mean; see
-    docs/methods.md. Under noise it returns a point between the mean, averaged over the last
-    twentieth of the budget, and the average of the best tenth of all candidates.
-
-    covariance
-        ``"auto"``: full if the budget is long enough to learn it, else diagonal.
-    population
-        Candidates of the first generations; None: see `default_population`.
-    grow, centred, scores
-        For ablations: False, False and 0 leave out the growing population, the centred update
-        and the normal scores (which need the centred update).
+    covariance, population, grow, centred, scores
+        Options of `Watchful`, the evolution strategy. With a ``population`` it is in charge from
+        the start.
+    model
+        For ablations: False leaves out the model.
 
     >>> import noisewise as nw
     >>> r = nw.minimize(lambda x: x @ x, [3.0] * 4, sigma0=1.0, budget=600, rng=0)
@@ -143,208 +71,121 @@ class Auto(EvolutionStrategy):
     """
 
     name: ClassVar[str] = "auto"
+    rank_based: ClassVar[bool] = False
+    columns: ClassVar[tuple[str, ...]] = (*Watchful.columns, "noise_share")
 
     covariance: str = "auto"
     population: int | None = None
     grow: bool = True
     centred: bool = True
     scores: float = 0.5
+    model: bool = True
+    _gp: GP = field(init=False, repr=False, compare=False)
+    _watchful: Watchful = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         one_of("covariance", self.covariance, ("auto", "full", "diagonal"))
         if self.population is not None:
             integer("population", self.population, least=2)
         fraction("scores", self.scores)
+        watchful = Watchful(
+            covariance=self.covariance,
+            population=self.population,
+            grow=self.grow,
+            centred=self.centred,
+            scores=self.scores,
+        )
+        object.__setattr__(self, "_gp", GP())
+        object.__setattr__(self, "_watchful", watchful)
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> AutoMemory:
         d, budget = setup.dimension, setup.budget
-        full = self.covariance == "full"
-        if self.covariance == "auto":
-            # Under noise its caution is worth more than the speed of the diagonal model.
-            full = d <= _FULL_UP_TO and budget >= _FULL_FROM * d
-        model: Covariance = Full() if full else Diagonal()
-        k = self.population or default_population(d, budget, setup.workers)
-        generations = max(_GENERATIONS, _GENERATIONS_PER_ROOT * math.sqrt(d))
-        most = 3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25 if self.grow else 0.0
-        return AutoMemory(
-            state=first_state(Strategy(d, model), setup, distribution),
-            population=k,
-            reevaluations=2 if budget >= _SMALL else 1,
-            smallest=k,
-            largest=max(min(most, budget / generations), 1.001 * k),
-            first=max(1, min(_FIRST, budget // _PER_FIRST)),
-            budget=budget,
-            best=Best.empty(budget, d),
-            unit=setup.workers,
-            wanted=float(k),
-            peak=k,
-        )
+        few = _LEAST_EACH * d <= budget <= min(_MOST, _MOST_EACH * d) and d <= _DIMENSIONS
+        if self.model and few and self.population is None:
+            return AutoMemory(setup=setup, model=self._gp.start(setup, distribution))
+        return AutoMemory(setup=setup, strategy=self._watchful.start(setup, distribution))
 
-    def strategy(self, memory: AutoMemory) -> Strategy:
-        full = isinstance(memory.state.covariance, FullState)
-        return Strategy(len(memory.state.mean), Full() if full else Diagonal())
+    def _charge(self, memory: AutoMemory) -> tuple[Method, Any]:
+        """The method in charge and its memory."""
+        if memory.model is not None:
+            return self._gp, memory.model
+        return self._watchful, memory.strategy
 
-    def profile_weights(self, population: Population) -> FloatArray:
-        return _PROFILE.weights(len(population.X))
+    def size(self, memory: AutoMemory, now: Now) -> Size:
+        method, inner = self._charge(memory)
+        return method.size(inner, now)
 
-    def lookahead(self, memory: AutoMemory, workers: int) -> int:
-        return early(self.population, memory, workers)
-
-    # -- which candidates are evaluated
+    def propose(
+        self, memory: AutoMemory, n: int, pending: FloatArray, now: Now, rng: np.random.Generator
+    ) -> FloatArray:
+        method, inner = self._charge(memory)
+        return method.propose(inner, n, pending, now, rng)
 
     def request(
         self, memory: AutoMemory, population: Population, rng: np.random.Generator
     ) -> IntArray:
-        """Everyone once and, in the same wave, a few random candidates once more. Where one of
-        them surprises although little noise was expected, more follow at once, so that noise that
-        sets in is seen in time."""
-        k = len(population)
-        if population.wave == 0:
-            if memory.reevaluations == 0:
-                return everyone(k)
-            again = rng.permutation(k)[: memory.reevaluations]
-            return np.concatenate((everyone(k), again))
-        more = self._more(memory, population)
-        if more <= 0:
-            return NOTHING
-        seen = population.samples.values
-        once = np.flatnonzero(np.isnan(seen[:, 1])) if seen.shape[1] > 1 else everyone(k)
-        return rng.permutation(once)[:more]
+        method, inner = self._charge(memory)
+        return method.request(inner, population, rng)
 
-    def _more(self, memory: AutoMemory, population: Population) -> int:
-        """How many more re-evaluations this generation deserves."""
-        who = reevaluated(population.samples)
-        if len(who) == 0:
-            return 0
-        k, values = len(population), population.samples.values
-        noisy = bool((values[who, 0] != values[who, 1]).any())
-        if memory.generation == 0:
-            return min(memory.first, k) - len(who) if noisy and population.wave == 1 else 0
-        if memory.noise >= 0.5 or not noisy:
-            return 0
-        surprises = int((moves(population.samples, who) > _SURPRISE).sum())
-        return min(memory.reevaluations + _BURST * surprises, k // 2) - len(who)
+    def learn(
+        self, memory: AutoMemory, population: Population, now: Now, rng: np.random.Generator
+    ) -> tuple[AutoMemory, Info]:
+        method, inner = self._charge(memory)
+        inner, info = method.learn(inner, population, now, rng)
+        if memory.model is None:
+            memory.strategy = inner
+            return memory, Info((*info.row, math.nan))
+        memory.model = inner
+        if self._lost(inner, now, memory.setup.dimension):
+            self._hand_over(memory, now)
+        return memory, Info((math.nan, math.nan, math.nan, *info.row))
 
-    # -- which weights they earn
+    def _lost(self, model: GPMemory, now: Now, dimension: int) -> bool:
+        """Whether the model has stopped predicting and there is time for the strategy."""
+        rate, pairs = gp.agreement(model.model)
+        least = _GENERATIONS * (4.0 + 3.0 * math.log(dimension))
+        return rate < _AGREEMENT and pairs >= _PAIRS and now.free >= least
 
-    def weigh(
-        self, memory: AutoMemory, population: Population, rng: np.random.Generator
-    ) -> tuple[Weights, AutoMemory]:
-        samples, k = population.samples, len(population)
-        profile = self.profile_weights(population)
-        centred = reliability(memory.q) if self.centred and not memory.deterministic else None
-        order = merged_order(samples, reevaluated(samples))
-        if not math.isfinite(samples.values[order[-1], 0]):  # failures are no evidence of noise
-            return Weights(rank_weights(samples.mean(), profile), centred=centred), memory
-        weights = np.empty(k)
-        weights[order] = profile
-        blend = self.scores * memory.noise
-        if blend == 0.0 or centred is None:
-            return Weights(weights, centred=centred), memory
-        s = normal_scores(k)
-        t = s * (float(profile.dot(s)) / float(s.dot(s)))
-        mean = np.empty(k)
-        mean[order] = (1.0 - blend) * (profile - 1.0 / k) + blend * t
-        return Weights(weights, mean, centred), memory
-
-    # -- what changes before the next generation
-
-    def adapt(
-        self,
-        memory: AutoMemory,
-        population: Population,
-        before: State,
-        after: State,
-        update: Update,
-        rng: np.random.Generator,
-    ) -> AutoMemory:
-        new = memory
-        noisy, new.state = memory.noise > 0.0, after
-        self._measure(new, population)
-        new.best = new.best.insert(population.X, population.samples.mean())
-        psi = min(1.0, max(0.0, (new.q - CALM) / (WILD - CALM)))
-        target = new.smallest * (new.largest / new.smallest) ** psi
-        if new.generation > 0:
-            target = min(max(target, new.wanted / SHRINK), new.wanted * GROW)
-        new.wanted = target
-        way = math.log(target / new.smallest) / math.log(new.largest / new.smallest)
-        self._average(new, population, noisy)
-        new.noise = min(1.0, max(0.0, way))
-        new.population = new.unit * math.ceil(round(target) / new.unit)
-        new.peak = max(new.peak, new.population)
-        new.reevaluations = self._next_reevaluations(new, len(population), psi)
-        return new
-
-    def _measure(self, memory: AutoMemory, population: Population) -> None:
-        """Take note of how far re-evaluated candidates moved."""
-        samples = population.samples
-        who = reevaluated(samples)
-        if len(who) == 0:
-            return
-        if (samples.values[who, 0] != samples.values[who, 1]).any():
-            memory.deterministic = False
-        for move in moves(samples, who).tolist():
-            fade = 1.0 if memory.seen < _RECALL - 0.5 else 1.0 - 1.0 / _RECALL
-            memory.moved = fade * memory.moved + move
-            memory.seen = fade * memory.seen + 1.0
-
-    def _next_reevaluations(self, memory: AutoMemory, evaluated: int, psi: float) -> int:
-        """Re-evaluations of the next generation."""
-        if memory.seen == 0.0:  # they failed, or none was affordable: nothing is known yet
-            return memory.reevaluations
-        if memory.deterministic:
-            memory.rest -= evaluated
-            if memory.rest > 0:
-                return 0
-            memory.rest = _REST
-            return 1
-        memory.credit += memory.population * (_SHARE[0] + (_SHARE[1] - _SHARE[0]) * psi)
-        again = int(memory.credit)
-        memory.credit -= again
-        return again
-
-    # -- what is returned
-
-    def _average(self, memory: AutoMemory, population: Population, noisy: bool) -> None:
-        """Sum up the means of the last part of the budget; until then the newest is all there
-        is. What noise did to each of them cancels out in part."""
-        mean, k = memory.state.mean, float(len(population))
-        memory.late_noise = noisy
-        if population.began < 1.0 - _LATE:
-            memory.late_sum, memory.late_weight = mean.copy(), 1.0
-        elif memory.late_weight <= 1.0:
-            memory.late_sum, memory.late_weight = mean * k, k
-        else:
-            memory.late_sum = memory.late_sum + mean * k
-            memory.late_weight += k
-
-    def _mean(self, memory: AutoMemory) -> FloatArray:
-        if memory.late_noise and memory.late_weight > 0.0:
-            return np.asarray(memory.late_sum / memory.late_weight)
-        return memory.state.mean
-
-    def finalists(self, memory: AutoMemory) -> FloatArray:
-        """Under noise: the preferred point, the best measured one and the mean; see
-        `noisewise.methods.finalists`."""
-        mean, state = self._mean(memory), memory.state
-        if memory.deterministic:
-            return mean[None]
-        C = state.covariance.C
-        deviations = state.sigma * np.sqrt(C if C.ndim == 1 else np.diagonal(C))
-        return finalists(mean, deviations, memory.best, memory.budget)
+    def _hand_over(self, memory: AutoMemory, now: Now) -> None:
+        """The strategy goes on from the model's minimum, its curvature and its uncertainty."""
+        assert memory.model is not None
+        seen, frame = memory.model.model.measured, memory.model.model.frame
+        setup = replace(memory.setup, budget=max(1, now.free))
+        strategy = self._watchful.start(setup, self._gp.distribution(memory.model))
+        values = np.where(seen.ok, seen.y, np.inf)
+        strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
+        memory.handed_over, memory.model, memory.strategy = len(seen.y), None, strategy
 
     def recommend(self, memory: AutoMemory) -> Recommended:
-        return Recommended(self.finalists(memory)[0], mean_of(memory.around))
+        method, inner = self._charge(memory)
+        return method.recommend(inner)
+
+    def finalists(self, memory: AutoMemory) -> FloatArray:
+        method, inner = self._charge(memory)
+        return method.finalists(inner)
+
+    def distribution(self, memory: AutoMemory) -> Distribution | None:
+        method, inner = self._charge(memory)
+        return method.distribution(inner)
+
+    def origin(self, memory: AutoMemory) -> FloatArray:
+        method, inner = self._charge(memory)
+        return method.origin(inner)
+
+    def lookahead(self, memory: AutoMemory, workers: int) -> int:
+        method, inner = self._charge(memory)
+        return method.lookahead(inner, workers)
 
     def explain(self, memory: AutoMemory) -> Explanation:
-        if memory.seen == 0.0:
-            return Explanation("no candidate could be evaluated twice: plain CMA-ES")
-        if memory.deterministic:
-            said = "re-evaluations agreed exactly: plain CMA-ES"
-            return Explanation(said, deterministic=True)
-        now = round(memory.wanted)
-        if memory.peak <= memory.smallest:
-            said = f"population {memory.smallest} was enough"
-        else:
-            said = f"population {memory.smallest} -> {now}, at most {memory.peak}"
-        return Explanation(said, deterministic=False)
+        method, inner = self._charge(memory)
+        told = method.explain(inner)
+        if memory.handed_over:
+            said = f"a model handed over after {memory.handed_over} values; {told.message}"
+            told = replace(told, message=said)
+        return told
+
+    def check(self, memory: AutoMemory, n: int) -> bool:
+        if (memory.model is None) == (memory.strategy is None):
+            return False
+        method, inner = self._charge(memory)
+        return method.check(inner, n)
