@@ -10,7 +10,6 @@ from noisewise._types import FloatArray
 from noisewise.methods import _gp_answer as answer
 from noisewise.methods import _gp_search as search
 from noisewise.methods._gp_acquisition import knowledge
-
 from noisewise.methods._gp_search import Memory
 
 NONE = np.zeros((0, 2))
