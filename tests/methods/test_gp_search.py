@@ -9,12 +9,8 @@ from noisewise._data import decode, encode
 from noisewise._types import FloatArray
 from noisewise.methods import _gp_answer as answer
 from noisewise.methods import _gp_search as search
-from noisewise.methods._gp_acquisition import (
-    knowledge,
-    log_h,
-)
+from noisewise.methods._gp_acquisition import knowledge
 from noisewise.methods._gp_search import Memory
-from noisewise.models import kernel
 
 NONE = np.zeros((0, 2))
 
@@ -185,15 +181,6 @@ def test_agreement_tells_a_function_from_noise() -> None:
     assert search.agreement(box()) == (1.0, 0.0)
 
 
-def test_log_h_is_accurate_in_both_tails() -> None:
-    from scipy.integrate import quad
-    from scipy.stats import norm
-
-    for u in (-20.0, -5.0, -1.5, -0.5, 0.0, 3.0):
-        exact, _ = quad(lambda t, u=u: t * norm.pdf(t - u) / norm.pdf(u), 0.0, max(u, 0) + 12.0)
-        assert float(log_h(np.array(u))) == pytest.approx(np.log(exact) + norm.logpdf(u), rel=1e-5)
-
-
 def test_knowledge_gradient_against_simulation() -> None:
     memory = run(box(), 12, noise=3.0)
     process = search.modelled(memory).posterior
@@ -212,4 +199,3 @@ def test_knowledge_gradient_against_simulation() -> None:
         after = np.min(mean[allowed, None] + np.outer(move, z), axis=0).mean()
         before = mean[np.unique([0, 1, 2, 3, *(4 + low)])].min()
         assert found[j] == pytest.approx(before - after, abs=0.02)
-    assert kernel.KAPPA > 0.0

@@ -14,9 +14,8 @@
 ``p^2`` is the covariance of a full quadratic polynomial whose coefficients are independent and
 normal, so the trend is a Bayesian basis without the basis: constant, linear, squared and mixed
 terms. ``C0`` is the variance of an unknown constant, on standardised values. The coefficients of
-the squares have the mean ``KAPPA v``: functions worth minimising over a box tend to rise towards
-its corners, and without this mean a search under strong noise spends its evaluations there,
-where a quadratic is most uncertain.
+the squares have the mean ``KAPPA v``, a weak belief that the function rises towards the corners
+of the box.
 """
 
 from __future__ import annotations
