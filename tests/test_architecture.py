@@ -18,7 +18,7 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(ROOT.rglob("*.py"))
 }
-BASE = {"_types", "_check", "_data", "_files", "_values", "errors"}
+BASE = {"_types", "_check", "_data", "_files", "_threads", "_values", "errors"}
 ROOMS = {"core", "noise", "models", "methods"}
 INNER = BASE | ROOMS | {"population", "budget", "history", "final", "result", "problem"}
 #: What the modules of a room may import, besides each other. Rooms not listed are outermost.

@@ -392,8 +392,9 @@ def test_penalties_as_large_as_possible(method: Method, penalty: Any) -> None:
 
 def test_flat_objective(named_method: Method) -> None:
     """No tolerance stop: the budget decides."""
-    r = nw.minimize(lambda x: 1.0, **(_GOOD | {"budget": 2000}), method=named_method)
-    assert (r.nfev, r.fun, r.fun_best_observed) == (2000, 1.0, 1.0)
+    budget = 200 if named_method.name == "gp" else 2000
+    r = nw.minimize(lambda x: 1.0, **(_GOOD | {"budget": budget}), method=named_method)
+    assert (r.nfev, r.fun, r.fun_best_observed) == (budget, 1.0, 1.0)
     assert np.isfinite(r.x).all()
 
 

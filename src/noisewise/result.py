@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: ``status`` of a result, and what it means.
 BUDGET_SPENT, STOPPED, ALL_FAILED, INTERRUPTED, RUNNING = 0, 1, 2, 3, 4
-#: Rounds in a row without one success before a run gives up.
-BARREN = 3
+#: Rounds and candidates in a row without one success before a run gives up.
+BARREN, FRUITLESS = 3, 6
 #: Fewer re-evaluations than this say nothing about the misranking.
 _ENOUGH = 5
 
@@ -173,7 +173,7 @@ def _message(search: Search, status: int, lucky: bool, more: str, exact: bool) -
     said = {
         BUDGET_SPENT: "the budget is spent",
         STOPPED: "stopped on request",
-        ALL_FAILED: f"gave up: {BARREN} generations in a row had no successful evaluation",
+        ALL_FAILED: "gave up: all evaluations of the last generations failed",
         RUNNING: "still running",
     }[status]
     if status == BUDGET_SPENT and not lucky:

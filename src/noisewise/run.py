@@ -103,6 +103,8 @@ class Run:
     #: Completed rounds, and how many of the newest had no success.
     round: int = 0
     barren: int = 0
+    #: Evaluations since the last success.
+    fruitless: int = 0
     status: int = RUNNING
     #: What the values say about the noise.
     background: Background = field(default_factory=Background)
@@ -165,7 +167,8 @@ class Run:
             and ledger.failures <= ledger.told == ledger.charged - self.untold
             and ledger.reserve <= _MOST
             and self.status in (RUNNING, STOPPED, ALL_FAILED)
-            and min(self.round, self.barren, self.next_id, self.misranking.count) >= 0
+            and min(self.round, self.barren, self.fruitless, self.next_id, self.misranking.count)
+            >= 0
             and self.confirmed.ndim == 1
         )
 

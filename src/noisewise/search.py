@@ -21,7 +21,7 @@ from noisewise.noise.estimate import Estimate, estimate
 from noisewise.noise.misranking import displacement
 from noisewise.noise.recent import Recent
 from noisewise.population import CONFIRMATION, RACE, SEARCH, Population
-from noisewise.result import ALL_FAILED, BARREN, RUNNING, STOPPED
+from noisewise.result import ALL_FAILED, BARREN, FRUITLESS, RUNNING, STOPPED
 from noisewise.run import Final, Run
 from noisewise.trial import Trial
 
@@ -367,6 +367,7 @@ class Search:
         smallest = self._note_best(population)
         population.failed = smallest == math.inf
         run.barren = run.barren + 1 if population.failed else 0
+        run.fruitless = run.fruitless + len(population) if population.failed else 0
         run.seen.add(population.X, samples.mean())
         setup = run.setup
         now = Now(run.ledger.free, setup.budget, setup.workers)
@@ -386,7 +387,7 @@ class Search:
         self._look_at_noise(population)
         run.round += 1
         run.current = None
-        if run.barren >= BARREN:
+        if run.barren >= BARREN and run.fruitless >= FRUITLESS:
             run.status = ALL_FAILED
 
     def _note_best(self, population: Population) -> float:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import threadpoolctl  # type: ignore[import-untyped]
+import threadpoolctl
 
 from noisewise_bench import methods, names, problems
 from noisewise_bench.names import BenchError, Budget

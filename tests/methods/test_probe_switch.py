@@ -12,7 +12,7 @@ import pytest
 import noisewise as nw
 import support
 from noisewise._types import FloatArray
-from noisewise.methods import CMAES, LRACMAES, RBPEM, Auto, ProbeSwitch, Racing, Resample
+from noisewise.methods import CMAES, LRACMAES, RBPEM, ProbeSwitch, Racing, Resample, Watchful
 from noisewise.methods.probe_switch import FEW
 
 LAMBDA = 10
@@ -215,9 +215,9 @@ def test_a_branch_left_out_has_the_options_that_both_share() -> None:
     assert low == CMAES(covariance="diagonal", rates="fixed", recombination="weiszfeld")
 
 
-def test_auto_may_be_a_branch() -> None:
+def test_watchful_may_be_a_branch() -> None:
     """It adapts its own population and re-evaluations, and leaves the branch alone."""
-    method = ProbeSwitch(low=Auto(covariance="diagonal"))
+    method = ProbeSwitch(low=Watchful(covariance="diagonal"))
     opt = nw.Optimizer(np.full(5, 3.0), budget=2000, sigma0=1.0, method=method, rng=0)
     branches = []
     while not opt.done:
@@ -241,7 +241,7 @@ def test_population_is_that_of_both_branches(level: float, reevaluations: int) -
 @pytest.mark.parametrize(
     "low",
     [
-        Auto(covariance="diagonal"),
+        Watchful(covariance="diagonal"),
         CMAES(covariance="diagonal", rates="fixed"),
         Racing(covariance="diagonal"),
     ],

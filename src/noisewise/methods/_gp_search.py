@@ -30,6 +30,8 @@ WINDOW = 40
 _GLOBAL, _LOCAL, _ALTERNATIVES = 100, 200, 30
 #: Share of the steps that leave the box and are reflected; the others end on its face.
 _REFLECTED = 0.8
+#: Unit coordinates of open sides stay below this, so that nothing overflows.
+_FARTHEST = 1e6
 
 _LAST: list[tuple[tuple[Measurements, Fit], Model]] = []
 
@@ -183,7 +185,8 @@ def _candidates(
     kept = rng.random((_LOCAL, d)) < share
     kept[np.arange(_LOCAL), rng.integers(0, d, _LOCAL)] = True
     near = centre + step * kept
-    low, high = memory.frame.low, memory.frame.high
+    low = np.maximum(memory.frame.low, -_FARTHEST)
+    high = np.minimum(memory.frame.high, _FARTHEST)
     back = rng.random((_LOCAL, 1)) < _REFLECTED
     near = np.where(back & (near < low), 2.0 * low - near, near)
     near = np.clip(np.where(back & (near > high), 2.0 * high - near, near), low, high)
@@ -197,8 +200,8 @@ def reach(memory: Memory) -> tuple[FloatArray, FloatArray]:
     low, high = X.min(axis=0), X.max(axis=0)
     margin = np.maximum(0.5 * (high - low), memory.spread)
     frame = memory.frame
-    low = np.where(np.isfinite(frame.low), frame.low, low - margin)
-    high = np.where(np.isfinite(frame.high), frame.high, high + margin)
+    low = np.where(np.isfinite(frame.low), frame.low, np.maximum(low - margin, -_FARTHEST))
+    high = np.where(np.isfinite(frame.high), frame.high, np.minimum(high + margin, _FARTHEST))
     return low, high
 
 
@@ -220,7 +223,7 @@ def agreement(memory: Memory) -> tuple[float, float]:
         return 1.0, 0.0
     m, s, y = memory.told.T
     i, j = np.triu_indices(len(m), 1)
-    apart = (m[i] - m[j]) / np.sqrt(s[i] ** 2 + s[j] ** 2 + 1e-300)
+    apart = (m[i] - m[j]) / np.maximum(np.hypot(s[i], s[j]), 1e-300)
     expected = float(np.sum(2.0 * ndtr(np.abs(apart)) - 1.0))
     seen = float(np.sum(np.sign(m[i] - m[j]) * np.sign(y[i] - y[j])))
     return (seen + 1.0) / (expected + 1.0), expected

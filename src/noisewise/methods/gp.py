@@ -14,6 +14,7 @@ import numpy as np
 
 from noisewise._check import integer
 from noisewise._data import data
+from noisewise._threads import single
 from noisewise._types import FloatArray
 from noisewise.methods import _gp_answer as answer
 from noisewise.methods import _gp_search as gp
@@ -90,7 +91,8 @@ class GP(Method):
     ) -> FloatArray:
         model = memory.model
         under_way = model.frame.inner(np.reshape(pending, (-1, len(model.x0))))
-        return model.frame.outer(gp.propose(model, n, under_way, rng))
+        with single():
+            return model.frame.outer(gp.propose(model, n, under_way, rng))
 
     def learn(
         self, memory: GPMemory, population: Population, now: Now, rng: np.random.Generator
@@ -99,17 +101,20 @@ class GP(Method):
         i, slot = np.nonzero(~np.isnan(samples.values))
         X = model.frame.inner(population.X)[i]
         errors = None if samples.errors is None else samples.errors[i, slot] ** 2
-        model = gp.learn(model, X, samples.values[i, slot], errors)
-        memory.model = replace(model, measured=_newest(model.measured))
-        return memory, Info((noise_share(memory.model),))
+        with single():
+            model = gp.learn(model, X, samples.values[i, slot], errors)
+            memory.model = replace(model, measured=_newest(model.measured))
+            return memory, Info((noise_share(memory.model),))
 
     def recommend(self, memory: GPMemory) -> Recommended:
         model = memory.model
-        found = answer.recommend(model)
+        with single():
+            found = answer.recommend(model)
         return Recommended(model.frame.outer(found.x), found.value)
 
     def finalists(self, memory: GPMemory) -> FloatArray:
-        return memory.model.frame.outer(answer.finalists(memory.model))
+        with single():
+            return memory.model.frame.outer(answer.finalists(memory.model))
 
     def distribution(self, memory: GPMemory) -> Distribution:
         return Distribution(*answer.distribution(memory.model))
