@@ -62,8 +62,8 @@ def minimize(
         An evaluation that was in flight when its worker or this process was killed is done again
         and counted once.
     bounds
-        ``(low, high)`` with scalars or arrays, a list of pairs, or ``scipy.optimize.Bounds``.
-        None or infinite sides are open.
+        A plain sequence of pairs, ``(low, high)`` with scalars or arrays, or
+        ``scipy.optimize.Bounds``. None or infinite sides are open.
     sigma0
         Initial step size, in units of the coordinate with the smallest width; 0.3 of that width
         by default. Required where a bound is missing.
