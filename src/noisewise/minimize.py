@@ -27,7 +27,7 @@ def minimize(
     fun: Callable[..., Any],
     x0: Any = None,
     *,
-    budget: int,
+    budget: float,
     bounds: Any = None,
     sigma0: float | None = None,
     method: str | Method = "auto",
@@ -37,7 +37,7 @@ def minimize(
     workers: int = 1,
     executor: Any = None,
     on_error: str = "raise",
-    confirm: int = 0,
+    confirm: float = 0,
     callback: Callable[[Result], Any] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -59,11 +59,12 @@ def minimize(
         Where to start; the middle of finite bounds by default.
     budget
         How many evaluations are counted, everything included: a hard cap, and all of it is used.
+        A whole number; 1e3 will do for 1000.
         An evaluation that was in flight when its worker or this process was killed is done again
         and counted once.
     bounds
         A plain sequence of pairs, ``(low, high)`` with scalars or arrays, or
-        ``scipy.optimize.Bounds``. None or infinite sides are open.
+        ``scipy.optimize.Bounds``. None or infinite sides are open; equal ones fix a coordinate.
     sigma0
         Initial step size, in units of the coordinate with the smallest width; 0.3 of that width
         by default. Required where a bound is missing.
@@ -289,7 +290,7 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "budget": opt.budget,
         "dimension": opt.dimension,
         "confirm": opt.budget - setup.budget,
-        "bounds": (setup.box.low.tolist(), setup.box.high.tolist()),
+        "bounds": tuple(side.tolist() for side in setup.box.bounds),
         "x0": setup.box.outer(setup.mean).tolist(),
         "sigma0": setup.sigma,
         "rng": run.seed,  # None if it is no number, which may mean any

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from noisewise import checkpoint, methods, problem, result
-from noisewise._check import integer, shown
+from noisewise._check import integer, shown, whole
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
@@ -70,19 +70,18 @@ class Optimizer:
         self,
         x0: Any = None,
         *,
-        budget: int,
+        budget: float,
         bounds: Any = None,
         sigma0: float | None = None,
         method: str | Method = "auto",
         rng: Any = None,
-        confirm: int = 0,
+        confirm: float = 0,
         workers: int = 1,
         lookahead: int | None = None,
         late: int = 0,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        budget = integer("budget", budget, least=1)
-        confirm = integer("confirm", confirm, least=0)
+        budget, confirm = whole("budget", budget, least=1), whole("confirm", confirm, least=0)
         if confirm >= budget:
             raise ValueError(f"confirm must be smaller than the budget {budget}, got {confirm}")
         box, mean, sigma = problem.describe(x0, bounds, sigma0)
@@ -170,8 +169,8 @@ class Optimizer:
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates."""
-        return self._run.setup.dimension
+        """Number of coordinates, fixed ones included."""
+        return self._run.setup.box.dimension
 
     @property
     def generation(self) -> int:
@@ -195,13 +194,13 @@ class Optimizer:
 
     @property
     def deviations(self) -> FloatArray:
-        """Standard deviation of the search distribution along each coordinate; nan for a method
-        that has none."""
+        """Standard deviation of the search distribution along each coordinate, 0 where it is
+        fixed; nan for a method that has none."""
         search, box = self.method.distribution(self._run.memory), self._run.setup.box
         if search is None:
             return np.full(self.dimension, math.nan)
         variances = search.C if search.C.ndim == 1 else np.diagonal(search.C)
-        return np.asarray(search.sigma * np.sqrt(variances) * box.scale)
+        return box.whole(np.asarray(search.sigma * np.sqrt(variances) * box.scale), fill=0.0)
 
     def stop(self) -> None:
         """End the run now; what was learnt stays."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from noisewise import _data
 from noisewise._check import positive_real, real_array, shown
-from noisewise._types import FloatArray
+from noisewise._types import BoolArray, FloatArray
 from noisewise.bounds import read as read_bounds
 from noisewise.core.box import Box
 
@@ -17,6 +17,8 @@ from noisewise.core.box import Box
 SIGMA0_FRACTION = 0.3
 #: Largest ratio of two widths; beyond, coordinates cannot be scaled to each other.
 _MOST_UNEQUAL = 1e200
+#: A start may lie outside the box by this part of the width (of the bound, where there is none).
+_ROUNDING = 1e-9
 
 
 def describe(x0: Any, bounds: Any, sigma0: Any) -> tuple[Box, FloatArray, float]:
@@ -29,19 +31,10 @@ def describe(x0: Any, bounds: Any, sigma0: Any) -> tuple[Box, FloatArray, float]
             raise ValueError("x0 is required unless bounds are finite on both sides, got None")
         x = 0.5 * sides[0] + 0.5 * sides[1]
     low, high = sides or (np.full(len(x), -np.inf), np.full(len(x), np.inf))
-    if (low >= high).any():
-        j = int(np.flatnonzero(low >= high)[0])
-        raise ValueError(
-            f"bounds must have low < high, got [{low[j]:g}, {high[j]:g}] for coordinate {j}"
-        )
-    if ((x < low) | (x > high)).any():
-        j = int(np.flatnonzero((x < low) | (x > high))[0])
-        raise ValueError(
-            f"x0 must lie inside the bounds, got x0[{j}] = {x[j]:g} outside "
-            f"[{low[j]:g}, {high[j]:g}]"
-        )
+    free = _free(low, high, bounds)
+    x = _moved_inside(x, low, high)
     with np.errstate(over="ignore"):
-        width = high - low
+        width = (high - low)[free]
     closed = width[np.isfinite(width)]
     if len(closed) and closed.max() / _MOST_UNEQUAL > closed.min():
         raise ValueError(
@@ -56,6 +49,39 @@ def describe(x0: Any, bounds: Any, sigma0: Any) -> tuple[Box, FloatArray, float]
         sigma = SIGMA0_FRACTION * float(closed.min())
     box = Box.of(low, high)
     return box, box.inner(x), sigma
+
+
+def _free(low: FloatArray, high: FloatArray, bounds: Any) -> BoolArray:
+    """Which coordinates are free; the others, with equal bounds, are fixed."""
+    wrong = (low > high) | ((low == high) & ~np.isfinite(low))
+    if wrong.any():
+        j = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            "bounds must have low < high, or low == high to fix a coordinate, got "
+            f"[{low[j]:g}, {high[j]:g}] for coordinate {j}"
+        )
+    free: BoolArray = low < high
+    if not free.any():
+        raise ValueError(
+            f"bounds must have low < high for at least one coordinate, got {shown(bounds)}"
+        )
+    return free
+
+
+def _moved_inside(x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """``x`` in the box: a start that lies outside by rounding is moved, farther out is refused."""
+    with np.errstate(over="ignore"):
+        width = high - low
+    usable = np.isfinite(width) & (width > 0.0)
+    below, above = (_ROUNDING * np.where(usable, width, np.abs(side)) for side in (low, high))
+    outside = (x < low - below) | (x > high + above)
+    if outside.any():
+        j = int(np.flatnonzero(outside)[0])
+        raise ValueError(
+            f"x0 must lie inside the bounds, got x0[{j}] = {x[j]:g} outside "
+            f"[{low[j]:g}, {high[j]:g}]"
+        )
+    return np.clip(x, low, high)
 
 
 def generators(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:

@@ -92,7 +92,7 @@ def _good(rng: np.random.Generator) -> dict[str, list[Any]]:
     return {
         "x0": [[2.0, 2.0], np.array([0.5, 0.5]), (1, 2)],
         "budget": [1, 2, 7, 30, np.int64(12)],
-        "bounds": [([0.0, 0.0], [3.0, 3.0]), (0.0, 3.0), [(0, 3), (0, 4)]],
+        "bounds": [([0.0, 3.0], [0.0, 3.0]), (0.0, 3.0), [(0, 3), (4, 4)]],
         "sigma0": [0.5, 1, 1e-3],
         "method": [str(rng.choice(names)), nw.methods.CMAES(population=4)],
         "rng": [0, None, np.random.SeedSequence(1)],
