@@ -36,6 +36,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "noise": BASE | {"history"},
     "models": BASE,
     "bounds": BASE,
+    "_parameter": BASE,
+    "_ranges": BASE | {"_parameter"},
+    "_choice": BASE | {"_parameter"},
+    "parameters": BASE | {"_parameter", "_ranges", "_choice"},
+    "space": BASE | {"parameters"},
     "problem": BASE | {"core", "bounds"},
     "population": BASE | {"noise"},
     "methods": BASE | {"core", "noise", "models", "population"},
@@ -43,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": INNER | {"run", "trial"},
     "checkpoint": BASE,
     "executors": BASE | {"trial"},
-    "optimizer": INNER | {"search", "run", "trial", "checkpoint"},
+    "optimizer": INNER | {"search", "run", "trial", "checkpoint", "space"},
     "probe": INNER | {"executors", "trial"},
 }
 #: Edges that the table forbids, and why they are there.

@@ -21,6 +21,7 @@ from noisewise.methods import Method
 from noisewise.optimizer import Optimizer
 from noisewise.report.progress import Progress
 from noisewise.result import Result
+from noisewise.space import Space, name_problem
 
 
 def minimize(
@@ -29,6 +30,7 @@ def minimize(
     *,
     budget: float,
     bounds: Any = None,
+    space: Space | Mapping[str, Any] | None = None,
     sigma0: float | None = None,
     method: str | Method = "auto",
     rng: Any = None,
@@ -56,7 +58,8 @@ def minimize(
         ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf count as failures. Values
         beyond 1e70 in size count as 1e70, with a warning.
     x0
-        Where to start; the middle of finite bounds by default.
+        Where to start; the middle of finite bounds by default. With ``space``, values by name:
+        ``{"lr": 0.01}``.
     budget
         How many evaluations are counted, everything included: a hard cap, and all of it is used.
         A whole number; 1e3 will do for 1000.
@@ -65,6 +68,11 @@ def minimize(
     bounds
         A plain sequence of pairs, ``(low, high)`` with scalars or arrays, or
         ``scipy.optimize.Bounds``. None or infinite sides are open; equal ones fix a coordinate.
+    space
+        Named parameters instead of bounds: a `noisewise.Space`, or a dictionary for one. ``fun``
+        gets a dictionary of values by name in place of ``x`` (with ``vectorized=True``, a list of
+        them), and the result has ``params``, such a dictionary, beside ``x``, its point in the
+        unit cube.
     sigma0
         Initial step size, in units of the coordinate with the smallest width; 0.3 of that width
         by default. Required where a bound is missing.
@@ -114,11 +122,16 @@ def minimize(
     _check_callables(fun, callback)
     given, progress = arguments("args", args), flag("progress", progress)
     path, limits = _path(checkpoint), Limits(timeout, retries)
+    if space is not None:
+        space, x0, _ = name_problem(space, x0, bounds)
+        assert space is not None
+        fun = space.objective(fun)
     with executors.start(fun, given, vectorized, workers, executor, limits) as evaluator:
         opt = Optimizer(
             x0,
             budget=budget,
             bounds=bounds,
+            space=space,
             sigma0=sigma0,
             method=method,
             rng=rng,
@@ -171,7 +184,7 @@ def _loop(
                 if progress is not None:
                     progress.update()
                 if journal is not None:
-                    journal.refresh(opt.method, search.run, opt.extra)
+                    journal.refresh(opt.method, search.run, opt.extra, opt._about)
                 if callback is not None and _wants_to_stop(callback, opt.result()):
                     opt.stop()
     except KeyboardInterrupt:
@@ -185,7 +198,7 @@ def _loop(
             progress.finish()
     # Only here: after an exception the state may be half an update, but the journal is whole.
     if journal is not None:
-        journal.open(opt.method, search.run, opt.extra)
+        journal.open(opt.method, search.run, opt.extra, opt._about)
     return opt.result()
 
 
@@ -279,7 +292,7 @@ def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
                     f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
                     f"{shown(new[what])}: give the same arguments or another path"
                 )
-    journal.open(opt.method, opt._run, opt.extra)
+    journal.open(opt.method, opt._run, opt.extra, opt._about)
     return opt
 
 
@@ -293,6 +306,7 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "bounds": tuple(side.tolist() for side in setup.box.bounds),
         "x0": setup.box.outer(setup.mean).tolist(),
         "sigma0": setup.sigma,
+        "space": opt.space,
         "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,
     }

@@ -23,6 +23,7 @@ from noisewise.methods.method import Setup
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
 from noisewise.run import Run
 from noisewise.search import Search, rehearse
+from noisewise.space import Space, name_problem, named
 from noisewise.trial import Trial
 
 
@@ -40,6 +41,8 @@ class Recommendation:
     x: FloatArray
     fun: float
     fun_se: float
+    #: Values by name, where the problem has a space.
+    params: dict[str, Any] | None = None
 
 
 class Optimizer:
@@ -72,6 +75,7 @@ class Optimizer:
         *,
         budget: float,
         bounds: Any = None,
+        space: Space | Mapping[str, Any] | None = None,
         sigma0: float | None = None,
         method: str | Method = "auto",
         rng: Any = None,
@@ -84,6 +88,7 @@ class Optimizer:
         budget, confirm = whole("budget", budget, least=1), whole("confirm", confirm, least=0)
         if confirm >= budget:
             raise ValueError(f"confirm must be smaller than the budget {budget}, got {confirm}")
+        self._space, x0, bounds = name_problem(space, x0, bounds)
         box, mean, sigma = problem.describe(x0, bounds, sigma0)
         workers = integer("workers", workers, least=1)
         chosen = resolve(method)
@@ -97,10 +102,16 @@ class Optimizer:
         ledger, streams = Ledger(budget, reserve=confirm), problem.generators(rng)
         self._search = Search.begin(chosen, setup, ledger, streams, problem.seed(rng))
         self._extra = problem.plain(extra)
+        #: Kept with the run beside ``extra``: named parameters, the objective's fingerprint.
+        self._about = {} if self._space is None else {"space": self._space.parameters}
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """All evaluations that can be done now, at most ``n``; empty while results are awaited."""
-        return self._search.ask(None if n is None else integer("n", n, least=1))
+        trials = self._search.ask(None if n is None else integer("n", n, least=1))
+        if self._space is not None:
+            for trial in trials:
+                trial.params = self._space.decode(trial.x)
+        return trials
 
     @overload
     def tell(self, id: int, value: float, se: float | None = None) -> None: ...
@@ -183,6 +194,11 @@ class Optimizer:
         return self._search.method
 
     @property
+    def space(self) -> Space | None:
+        """The named parameters, where the problem was given by name."""
+        return self._space
+
+    @property
     def extra(self) -> dict[str, Any]:
         """What is kept with the run."""
         return self._extra
@@ -216,11 +232,19 @@ class Optimizer:
 
     def recommend(self) -> Recommendation:
         """The point to use, with an honest estimate of f there."""
-        return Recommendation(*self._search.recommend())
+        best = self._search.recommend()
+        return Recommendation(*best, params=self._params(best.x))
 
     def result(self) -> Result:
         """All that is known now; after the end, the result of the run."""
-        return result.of(self._search)
+        found = result.of(self._search)
+        if self._space is not None:
+            found["params"] = self._params(found.x)
+            found["params_best_observed"] = self._params(found.x_best_observed)
+        return found
+
+    def _params(self, x: FloatArray) -> dict[str, Any] | None:
+        return None if self._space is None else self._space.decode(x)
 
     def candidate(self, id: int) -> FloatArray:
         """The point of a trial that is not told, as it was sampled: inner coordinates, perhaps
@@ -252,7 +276,7 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, atomically. `load` goes on from here, bit for bit."""
-        checkpoint.write(path, self.method, self._run, self.extra)
+        checkpoint.write(path, self.method, self._run, self.extra, self._about)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], method: Method | None = None) -> Optimizer:
@@ -269,6 +293,7 @@ class Optimizer:
             if saved.whole:  # a function of the user's is not called for this
                 rehearse(saved.method, saved.run)
             opt._search, opt._extra = Search(saved.method, saved.run), saved.extra
+            opt._about, opt._space = saved.about, named(saved.about, saved.run.setup.box.dimension)
             for id, value, se in saved.tells:
                 opt.ask()  # as the process that wrote them did before each
                 opt.tell(id, value, se)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from noisewise._types import FloatArray
 
@@ -11,7 +12,8 @@ from noisewise._types import FloatArray
 class Trial:
     """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` wants back.
 
-    ``kind`` is "candidate", "reevaluation" or "confirmation".
+    ``kind`` is "candidate", "reevaluation" or "confirmation". ``params`` are the values by name
+    where the problem has a `Space`, else None.
 
     >>> import noisewise as nw
     >>> opt = nw.Optimizer([0.0, 0.0], sigma0=1.0, budget=100, rng=0)
@@ -23,3 +25,4 @@ class Trial:
     id: int
     x: FloatArray
     kind: str
+    params: dict[str, Any] | None = None

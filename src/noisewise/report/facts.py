@@ -154,6 +154,8 @@ def _parts(run: Run) -> dict[str, int]:
 
 def _space(opt: Optimizer) -> Space | None:
     """The space that is kept with the run, if it is one of this dimension."""
+    if opt.space is not None:
+        return opt.space
     try:
         space = Space(opt.extra["space"])
     except (KeyError, TypeError, ValueError):
