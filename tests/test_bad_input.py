@@ -92,6 +92,7 @@ _BAD: list[tuple[dict[str, Any], str, str, str]] = [
 _MINIMIZE_ONLY: list[tuple[dict[str, Any], str, str, str]] = [
     ({"on_error": "ignore"}, "on_error", "'ignore'", "'raise', 'worst'"),
     ({"on_error": ["raise"]}, "on_error", "['raise']", "'raise', 'worst'"),
+    ({"interrupt": "ignore"}, "interrupt", "'ignore'", "'raise', 'return'"),
     ({"executor": 3}, "executor", "3", "concurrent.futures.Executor"),
     ({"executor": "threads"}, "executor", "'threads'", "concurrent.futures.Executor"),
     ({"vectorized": True, "workers": 2}, "vectorized", "workers=2", "neither workers"),

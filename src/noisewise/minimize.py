@@ -48,6 +48,7 @@ def minimize(
     retries: int = 2,
     lookahead: int | None = None,
     late: int = 0,
+    interrupt: str = "raise",
 ) -> Result:
     """Minimise a function that can only be measured with noise.
 
@@ -109,6 +110,9 @@ def minimize(
     late
         Close a generation while at most so many of its values are missing; they count in the
         next one. Unlike all the rest, this makes the outcome depend on the order of results.
+    interrupt
+        ``"raise"``: Ctrl-C raises KeyboardInterrupt when all values are in the checkpoint; its
+        attribute ``result`` is the result so far. ``"return"``: that result is returned.
 
     Examples
     --------
@@ -119,6 +123,7 @@ def minimize(
     (500, True)
     """
     one_of("on_error", on_error, ("raise", "worst"))
+    one_of("interrupt", interrupt, ("raise", "return"))
     _check_callables(fun, callback)
     given, progress = arguments("args", args), flag("progress", progress)
     path, limits = _path(checkpoint), Limits(timeout, retries)
@@ -147,6 +152,11 @@ def minimize(
                 opt = _resume(journal, opt)
             bar = Progress(opt, True) if progress else None
             return _loop(opt, evaluator, journal, on_error, callback, bar)
+        except KeyboardInterrupt as error:
+            if interrupt == "return":
+                return opt.interrupt()
+            _attach(error, opt, path)
+            raise
         finally:
             if journal is not None:
                 journal.close()
@@ -187,9 +197,6 @@ def _loop(
                     journal.refresh(opt.method, search.run, opt.extra, opt._about)
                 if callback is not None and _wants_to_stop(callback, opt.result()):
                     opt.stop()
-    except KeyboardInterrupt:
-        _rescue(opt, evaluator, journal, whole)
-        return opt.interrupt()
     except BaseException:
         _rescue(opt, evaluator, journal, whole)
         raise
@@ -256,6 +263,16 @@ def _rescue(opt: Optimizer, evaluator: Evaluator, journal: Journal | None, whole
                 if whole:
                     opt.tell(ids, values)
     evaluator.finished.clear()
+
+
+def _attach(error: KeyboardInterrupt, opt: Optimizer, path: Path | None) -> None:
+    """Give the interrupt the result so far, and a message that says how to go on."""
+    with contextlib.suppress(Exception):  # it may have come in the middle of an update
+        error.result = opt.interrupt()  # type: ignore[attr-defined]
+    so_far = "the result so far is in its attribute result"
+    how = so_far if path is None else f"the same call goes on from {path}"
+    said = f"interrupted after {opt.spent} of {opt.budget} evaluations; {how}"
+    error.args = error.args or (said,)
 
 
 def _check_callables(fun: Any, callback: Any) -> None:
