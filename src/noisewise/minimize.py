@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
-from noisewise import executors
+from noisewise import executors, fingerprint
 from noisewise._check import arguments, flag, one_of, shown
 from noisewise._values import LARGEST, as_value
 from noisewise.checkpoint import Journal
@@ -94,6 +94,7 @@ def minimize(
         ends the run.
     checkpoint
         A file that keeps the run: call again with the same path to go on after an interruption.
+        Other arguments are refused; another objective, as far as its code shows, is warned of.
     extra
         Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
     progress
@@ -126,7 +127,7 @@ def minimize(
     one_of("interrupt", interrupt, ("raise", "return"))
     _check_callables(fun, callback)
     given, progress = arguments("args", args), flag("progress", progress)
-    path, limits = _path(checkpoint), Limits(timeout, retries)
+    path, limits, objective = _path(checkpoint), Limits(timeout, retries), fun
     if space is not None:
         space, x0, _ = name_problem(space, x0, bounds)
         assert space is not None
@@ -149,6 +150,7 @@ def minimize(
         journal = None if path is None else Journal(path)
         try:
             if journal is not None:
+                opt._about["objective"] = fingerprint.of(objective)
                 opt = _resume(journal, opt)
             bar = Progress(opt, True) if progress else None
             return _loop(opt, evaluator, journal, on_error, callback, bar)
@@ -309,6 +311,7 @@ def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
                     f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
                     f"{shown(new[what])}: give the same arguments or another path"
                 )
+        fingerprint.compare(journal.path, opt._about, fresh._about)
     journal.open(opt.method, opt._run, opt.extra, opt._about)
     return opt
 

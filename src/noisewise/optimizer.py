@@ -103,6 +103,7 @@ class Optimizer:
         self._search = Search.begin(chosen, setup, ledger, streams, problem.seed(rng))
         self._extra = problem.plain(extra)
         #: Kept with the run beside ``extra``: named parameters, the objective's fingerprint.
+        self._about: dict[str, Any]
         self._about = {} if self._space is None else {"space": self._space.parameters}
 
     def ask(self, n: int | None = None) -> list[Trial]:
