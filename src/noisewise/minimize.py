@@ -19,6 +19,7 @@ from noisewise.executors import Evaluator, Outcome
 from noisewise.executors.base import EvaluationTimeout, Limits
 from noisewise.methods import Method
 from noisewise.optimizer import Optimizer
+from noisewise.report import logger
 from noisewise.report.progress import Progress
 from noisewise.result import Result
 from noisewise.space import Space, name_problem
@@ -98,7 +99,8 @@ def minimize(
     extra
         Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
     progress
-        Show a progress bar on stderr.
+        Show a progress bar on stderr. Where stderr is not a terminal, a line per tenth of the
+        budget goes to the logger ``"noisewise"`` at level INFO, or to stderr if nobody listens.
     timeout
         Seconds after which an evaluation is given up. It stays charged and counts as a failure,
         whatever ``on_error`` says. Evaluations run in processes then, one for ``workers=1``.
@@ -152,7 +154,7 @@ def minimize(
             if journal is not None:
                 opt._about["objective"] = fingerprint.of(objective)
                 opt = _resume(journal, opt)
-            bar = Progress(opt, True) if progress else None
+            bar = Progress(opt, True, logger.stream()) if progress else None
             return _loop(opt, evaluator, journal, on_error, callback, bar)
         except KeyboardInterrupt as error:
             if interrupt == "return":
