@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checkpoint": BASE,
     "executors": BASE | {"trial"},
     "optimizer": INNER | {"search", "run", "trial", "checkpoint", "space"},
-    "probe": INNER | {"executors", "trial"},
+    "probe": INNER | {"executors", "trial", "space"},
 }
 #: Edges that the table forbids, and why they are there.
 EXCEPTIONS = {

@@ -135,18 +135,22 @@ def test_reports_have_the_names() -> None:
     assert "units {n}" in page(told)
 
 
+def test_probe_by_name() -> None:
+    assert nw.probe(train, {"depth": 3}, space=GIVEN, rng=0).P == 0.0
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"space": 5}, "space must be a Space or a dictionary, got 5"),
-        ({"space": {}}, "parameters must be a dictionary of at least one"),
-        ({"space": {"a": 5}}, "a must be a Float, an Int, a Choice, text or a list"),
+        ({"space": {}}, "space: parameters must be a dictionary of at least one"),
+        ({"space": {"a": 5}}, "space: a must be a Float, an Int, a Choice, text or a list"),
         ({"space": {"a": [1]}}, "space must have a parameter with more than one value"),
         ({"space": {"a": [1, 2]}, "bounds": (0, 1)}, "bounds must not be given with space"),
-        ({"space": {"a": [1, 2]}, "x0": {"b": 1}}, "values must be of a, got 'b'"),
-        ({"space": {"a": [1, 2]}, "x0": {"a": 3}}, r"a must be one of \[1, 2\], got 3"),
-        ({"space": {5: [1, 2]}}, "a parameter's name must be a text, got 5"),
-        ({"space": {"": [1, 2]}}, "a parameter's name must be a text, got ''"),
+        ({"space": {"a": [1, 2]}, "x0": {"b": 1}}, "x0: values must be of a, got 'b'"),
+        ({"space": {"a": [1, 2]}, "x0": {"a": 3}}, r"x0: a must be one of \[1, 2\], got 3"),
+        ({"space": {5: [1, 2]}}, "space: a parameter's name must be a text, got 5"),
+        ({"space": {"": [1, 2]}}, "space: a parameter's name must be a text, got ''"),
     ],
 )
 def test_wrong_spaces(given: dict[str, Any], said: str) -> None:

@@ -130,16 +130,14 @@ def minimize(
     _check_callables(fun, callback)
     given, progress = arguments("args", args), flag("progress", progress)
     path, limits, objective = _path(checkpoint), Limits(timeout, retries), fun
-    if space is not None:
-        space, x0, _ = name_problem(space, x0, bounds)
-        assert space is not None
-        fun = space.objective(fun)
+    named, x0, _ = name_problem(space, x0, bounds)
+    fun = fun if named is None else named.objective(fun)
     with executors.start(fun, given, vectorized, workers, executor, limits) as evaluator:
         opt = Optimizer(
             x0,
             budget=budget,
             bounds=bounds,
-            space=space,
+            space=named,
             sigma0=sigma0,
             method=method,
             rng=rng,

@@ -188,10 +188,16 @@ def name_problem(space: Any, x0: Any, bounds: Any) -> tuple[Space | None, Any, A
         raise ValueError(f"bounds must not be given with space, got {shown(bounds)}")
     if not isinstance(space, (Space, Mapping)):
         raise ValueError(f"space must be a Space or a dictionary, got {shown(space)}")
-    space = space if isinstance(space, Space) else Space(space)
+    argument = "space"
+    try:
+        space = space if isinstance(space, Space) else Space(space)
+        argument = "x0"
+        start = space.encode(x0) if isinstance(x0, Mapping) else x0
+    except ValueError as error:
+        raise ValueError(f"{argument}: {error}") from None
     if space.dimension == 0:
         raise ValueError(f"space must have a parameter with more than one value, got {space!r}")
-    return space, space.encode(x0) if isinstance(x0, Mapping) else x0, space.bounds
+    return space, start, space.bounds
 
 
 def named(about: Mapping[str, Any], dimension: int) -> Space | None:
