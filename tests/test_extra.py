@@ -40,6 +40,7 @@ def run(path: Path, extra: Any, stop_after: int | None = None) -> nw.Result:
         checkpoint=path,
         extra=extra,
         callback=callback,
+        interrupt="return",
     )
 
 

@@ -210,21 +210,26 @@ def fun(x):
     time.sleep(0.02)
     return support.bumpy(x)
 
-r = nw.minimize(fun, [2.0] * 3, sigma0=1.0, budget=150, rng=0, method=CMAES(population=6),
-                workers=int(sys.argv[1]), checkpoint=sys.argv[2])
+try:
+    r = nw.minimize(fun, [2.0] * 3, sigma0=1.0, budget=150, rng=0, method=CMAES(population=6),
+                    workers=int(sys.argv[1]), checkpoint=sys.argv[2], interrupt=sys.argv[3])
+    assert sys.argv[3] == "return"
+except KeyboardInterrupt as error:
+    assert sys.argv[3] == "raise"
+    r = error.result
 children = len(psutil.Process().children())
 print(json.dumps({"status": r.status, "nfev": r.nfev, "message": r.message, "left": children}))
 """
 
 
 @fork
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_returns_what_is_there(tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize(("workers", "how"), [(1, "raise"), (2, "raise"), (2, "return")])
+def test_ctrl_c_leaves_what_is_there(tmp_path: Path, workers: int, how: str) -> None:
     """The signal goes to the whole process group, as from a terminal."""
     paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     process = subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT, str(workers), str(tmp_path / "run")],
+        [sys.executable, "-c", _SCRIPT, str(workers), str(tmp_path / "run"), how],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -276,7 +281,7 @@ def test_values_that_are_there_are_kept_when_a_run_is_interrupted(tmp_path: Path
             raise KeyboardInterrupt
 
     path, given = tmp_path / "run", {**_GOOD, "executor": Immediate(), "lookahead": 4}
-    r = nw.minimize(fun, **given, callback=interrupt, checkpoint=path)
+    r = nw.minimize(fun, **given, callback=interrupt, checkpoint=path, interrupt="return")
     assert len(calls) == 2 * 6 + 4
     assert r.nfev == len(calls)
     assert nw.Optimizer.load(path).spent == len(calls)
@@ -299,7 +304,7 @@ def test_values_that_wait_in_the_pipe_of_a_worker_are_kept(tmp_path: Path) -> No
         time.sleep(0.5)  # meanwhile workers are done with what they have
         raise KeyboardInterrupt
 
-    given = {**_GOOD, "lookahead": 4}
+    given = {**_GOOD, "lookahead": 4, "interrupt": "return"}
     r = nw.minimize(fun, **given, workers=3, callback=interrupt, checkpoint=path)
     assert nw.Optimizer.load(path).spent == r.nfev == log.stat().st_size >= 6
     again = nw.minimize(fun, **given, workers=3, checkpoint=path)
@@ -330,7 +335,10 @@ def test_failures_that_come_with_an_interrupt_are_not_kept(tmp_path: Path) -> No
         raise KeyboardInterrupt
 
     waiting: list[int] = []
-    path, given = tmp_path / "run", {**_GOOD, "lookahead": 4, "on_error": "worst"}
+    path, given = (
+        tmp_path / "run",
+        {**_GOOD, "lookahead": 4, "on_error": "worst", "interrupt": "return"},
+    )
     r = nw.minimize(fun, **given, executor=Lazy(), callback=interrupt, checkpoint=path)
     assert len(ended) == 2
     assert (r.nfev, r.n_failures) == (8, 0)

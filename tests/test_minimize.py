@@ -293,8 +293,8 @@ def test_trial_kinds() -> None:
     ("bounds", "low", "high"),
     [
         ((-1, 2), [-1, -1], [2, 2]),
-        (([-1, -2], [3, 4]), [-1, -2], [3, 4]),
-        (((-1, -2), (3, 4)), [-1, -2], [3, 4]),
+        (([-1, 3], [-2, 4]), [-1, -2], [3, 4]),
+        (((-1, 3), (-2, 4)), [-1, -2], [3, 4]),
         ([(-1, 3), (-2, 4)], [-1, -2], [3, 4]),
         ([[-1, 3], [-2, 4]], [-1, -2], [3, 4]),
         (np.array([[-1, 3], [-2, 4]]), [-1, -2], [3, 4]),
@@ -305,6 +305,7 @@ def test_trial_kinds() -> None:
         ((0, None), [0, 0], [np.inf, np.inf]),
         ([(None, 3), (-2, None)], [-np.inf, -2], [3, np.inf]),
         (([0, None], [None, 4]), [0, -np.inf], [np.inf, 4]),
+        ((np.array([0, -np.inf]), np.array([np.inf, 4])), [0, -np.inf], [np.inf, 4]),
         (np.array([[None, 3], [-2, None]]), [-np.inf, -2], [3, np.inf]),
         ((-np.inf, np.inf), [-np.inf] * 2, [np.inf] * 2),
         (None, [-np.inf] * 2, [np.inf] * 2),
@@ -419,9 +420,9 @@ def test_resume_after_an_error_in_the_objective(tmp_path: Path, at: int, how: st
         with pytest.raises(nw.EvaluationError, match=f"after {at - 1} evaluations"):
             nw.minimize(Failing(ValueError(), [at]), **_GOOD, confirm=3, checkpoint=path)
     else:
-        partial = nw.minimize(
-            Failing(KeyboardInterrupt(), [at]), **_GOOD, confirm=3, checkpoint=path
-        )
+        with pytest.raises(KeyboardInterrupt, match=f"interrupted after {at - 1} of 60") as caught:
+            nw.minimize(Failing(KeyboardInterrupt(), [at]), **_GOOD, confirm=3, checkpoint=path)
+        partial = caught.value.result  # type: ignore[attr-defined]
         assert (partial.status, partial.nfev) == (INTERRUPTED, at - 1)
         assert not partial.success
         assert partial.message.startswith("interrupted; ")
@@ -430,6 +431,24 @@ def test_resume_after_an_error_in_the_objective(tmp_path: Path, at: int, how: st
     again = nw.minimize(fun, **_GOOD, confirm=3, checkpoint=path)
     assert fun.calls == 60 - (at - 1)
     assert support.same_result(again, expected)
+
+
+def test_an_interrupt_ends_the_program_around_the_run() -> None:
+    """A loop over seeds must not go on with half a result."""
+    done = []
+
+    def study() -> None:
+        for seed in range(3):
+            fun = Failing(KeyboardInterrupt(), [20])
+            done.append(nw.minimize(fun, **(_GOOD | {"rng": seed})))
+
+    with pytest.raises(KeyboardInterrupt, match="in its attribute result") as caught:
+        study()
+    assert done == []
+    assert isinstance(caught.value.result, nw.Result)  # type: ignore[attr-defined]
+    fun = Failing(KeyboardInterrupt("mine"), [20])
+    with pytest.raises(KeyboardInterrupt, match=r"^mine$"):
+        nw.minimize(fun, **_GOOD)
 
 
 @pytest.mark.parametrize("what", ["_close", "_open", "_advance"])
@@ -452,7 +471,7 @@ def test_resume_after_an_update_that_was_cut_short(
     with monkeypatch.context() as patch:
         patch.setattr(Search, what, cut_short)
         if isinstance(error, KeyboardInterrupt):
-            partial = nw.minimize(support.bumpy, **_GOOD, checkpoint=path)
+            partial = nw.minimize(support.bumpy, **_GOOD, checkpoint=path, interrupt="return")
             assert partial.status == INTERRUPTED
         else:
             with pytest.raises(RuntimeError, match="a bug"):
@@ -511,7 +530,8 @@ def test_a_stopped_run_stays_stopped(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_run(tmp_path: Path, change: dict[str, Any], what: str) -> None:
     path = tmp_path / "run"
     options = _GOOD | {"method": "sep-cma-es"}
-    nw.minimize(Failing(KeyboardInterrupt(), [20]), **options, checkpoint=path)
+    interrupted = Failing(KeyboardInterrupt(), [20])
+    nw.minimize(interrupted, **options, checkpoint=path, interrupt="return")
     before = path.read_bytes()
     with pytest.raises(nw.CheckpointError, match=f"holds a run with {what}") as caught:
         nw.minimize(support.bumpy, **(options | change), checkpoint=path)
@@ -523,7 +543,8 @@ def test_a_generator_may_be_another_one_when_a_run_is_resumed(tmp_path: Path) ->
     """Only seeds can be compared: a generator without one is new in every process."""
     path = tmp_path / "run"
     first = _GOOD | {"rng": np.random.default_rng()}
-    stopped = nw.minimize(Failing(KeyboardInterrupt(), [20]), **first, checkpoint=path)
+    interrupted = Failing(KeyboardInterrupt(), [20])
+    stopped = nw.minimize(interrupted, **first, checkpoint=path, interrupt="return")
     for rng in (np.random.default_rng(), None, 7):
         r = nw.minimize(support.bumpy, **(_GOOD | {"rng": rng}), checkpoint=path)
         assert r.nfev == _GOOD["budget"] > stopped.nfev

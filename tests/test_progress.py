@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from typing import Any
 
 import pytest
@@ -54,6 +55,33 @@ def test_elsewhere_a_line_per_tenth(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(lines) == 10
     assert "10/100" in lines[0]
     assert "100/100" in lines[-1]
+
+
+def test_elsewhere_the_logger_gets_the_lines(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="noisewise"):
+        assert run(io.StringIO(), monkeypatch) == ""
+    assert [(r.name, r.levelname) for r in caplog.records] == [("noisewise", "INFO")] * 10
+    assert caplog.messages[0].startswith("10/100  f ≈ ")
+    assert caplog.messages[-1].startswith("100/100  f ≈ ")
+
+
+def test_a_terminal_is_not_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="noisewise"):
+        assert "100/100" in run(Terminal(), monkeypatch)
+        assert run(io.StringIO(), monkeypatch, shown=False) == ""
+    assert caplog.records == []
+
+
+def test_who_does_not_listen_to_info_gets_the_lines_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="noisewise"):
+        assert len(run(io.StringIO(), monkeypatch).splitlines()) == 10
+    assert caplog.records == []
 
 
 def test_terminals_without_unicode(monkeypatch: pytest.MonkeyPatch) -> None:

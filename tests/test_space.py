@@ -28,16 +28,27 @@ PARAMETERS = st.one_of(
     _ends(_POSITIVE).map(lambda ends: Float(*ends, log=True)),
     _ends(st.integers(-1000, 1000)).map(lambda ends: Int(*ends)),
     _ends(st.integers(1, 10**6)).map(lambda ends: Int(*ends, log=True)),
-    st.lists(st.sampled_from(["a", "b c", "d:e", "1..2 f"]), min_size=2, unique=True).map(
-        lambda words: Choice(tuple(words))
+    st.tuples(st.integers(-50, 50), st.integers(0, 90), st.integers(1, 9)).map(
+        lambda t: Int(t[0], t[0] + t[1], step=t[2])
     ),
+    st.tuples(st.sampled_from([-1.0, 0.0, 0.1]), st.integers(0, 90)).map(
+        lambda t: Float(t[0], t[0] + 0.1 * t[1], step=0.1)
+    ),
+    st.lists(
+        st.sampled_from(
+            ["a", "b c", "d:e", "1..2 f", "", " ", "g,h", "[i", 1, 1.0, True, None, 2.5]
+        ),
+        min_size=1,
+        unique_by=repr,
+    ).map(lambda values: Choice(tuple(values))),
 )
 
 
 @given(PARAMETERS, st.data())
 def test_text_and_values_survive_the_round_trip(p: Parameter, data: st.DataObject) -> None:
-    if not (isinstance(p, Choice) and ".." in p.text):
-        assert parameter(p.text) == p
+    read = parameter(p.text)
+    assert read == p
+    assert repr(read) == repr(p)
     u = np.array(data.draw(st.lists(st.floats(0, 1), min_size=p.width, max_size=p.width)))
     value = p.decode(u)
     again = p.decode(p.encode(value))
@@ -48,7 +59,8 @@ def test_text_and_values_survive_the_round_trip(p: Parameter, data: st.DataObjec
         assert again == pytest.approx(value, rel=1e-9, abs=1e-12 * near)
     else:
         assert again == value
-        assert type(value) is (str if isinstance(p, Choice) else int)
+        assert type(again) is type(value)
+        assert any(value is v for v in p.values) if isinstance(p, Choice) else type(value) is int
 
 
 def test_scales() -> None:
@@ -116,14 +128,25 @@ def test_a_function_of_names_is_minimised() -> None:
         ("lr=1..2:lin", "must look like low..high"),
         ("lr=1..2:log:log", "must look like low..high"),
         ("lr=a..2", "must be numbers, got 'a'"),
-        ("lr=2..1", "low < high, got 2.0..1.0"),
+        ("lr=2..1", "low <= high, got 2.0..1.0"),
+        ("lr=1..2:step", "must look like low..high"),
+        ("lr=1..2:step=", "must look like low..high"),
+        ("lr=1..2:step=a", "must be numbers, got 'a'"),
+        ("lr=1..2:step=0", "a step must be a positive number"),
+        ("lr=1..2:step=-1", "a step must be a positive number"),
+        ("lr=1..2:log:step=0.1", "a step must not be combined with log"),
+        ("lr=1..2:log=1", "must look like low..high"),
+        ("lr=[]", "a list of different values"),
+        ("lr=[[1], 2]", "texts, numbers and booleans"),
         ("lr=1..inf", "finite numbers, got inf"),
         ("lr=nan..1", "finite numbers, got nan"),
         ("lr=-1e308..1e308", "finite ends"),
         ("lr=0..1:log", "above zero"),
         ("n=0..9:int:log", "above zero"),
         ("n=1.5..9:int", "whole numbers, got '1.5'"),
-        ("n=9..9:int", "low < high"),
+        ("n=9..8:int", "low <= high"),
+        ("n=1..9:int:step=1.5", "whole numbers, got '1.5'"),
+        ("n=1..9:int:step=0", "a step must be a positive number"),
         ("n=0..99999999999999999:int", "within ±2^53"),
         ("=1..2", "a parameter's name"),
         ("a b=1..2", "a parameter's name"),
@@ -182,7 +205,12 @@ def test_other_wrong_arguments() -> None:
         (lambda s: Float(0.0, 1.0, log=np.array([1, 2])), "log must be True or False, got array"),
         (lambda s: Int(1, 9, log="yes"), "log must be True or False, got 'yes'"),
         (lambda s: Int(1, 10**400), "the ends of a whole range must be whole numbers within"),
-        (lambda s: Choice(5), "a choice must be between two or more different words"),
+        (lambda s: Choice(5), "a choice must be a list of different values, got 5"),
+        (lambda s: Choice(()), "a choice must be a list of different values"),
+        (lambda s: Choice((1, 2, 1)), "a choice must be a list of different values"),
+        (lambda s: Int(1, 9, step=1.5), "a step must be a positive number"),
+        (lambda s: Int(1, 9, step=True), "a step must be a positive number"),
+        (lambda s: Float(0.0, 1.0, step="a"), "a step must be a positive number"),
     ],
 )
 def test_what_is_of_a_wrong_kind(call: Any, said: str) -> None:

@@ -58,6 +58,12 @@ def integer(name: str, value: Any, least: int, most: int | None = MOST) -> int:
     return int(value)
 
 
+def whole(name: str, value: Any, least: int) -> int:
+    """``value`` as an int, like `integer`, but floats such as 1e3 count as well."""
+    floating = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return integer(name, int(value) if floating else value, least)
+
+
 def positive_real(name: str, value: Any, most: float = math.inf) -> float:
     """``value`` as a float, if it is a finite number in (0, ``most``]."""
     number = _float(value)

@@ -45,19 +45,24 @@ class Saved:
     whole: bool
     #: What the user keeps with the run.
     extra: dict[str, Any]
+    #: What the library keeps with it: named parameters, a fingerprint of the objective.
+    about: dict[str, Any]
 
 
-def write(path: str | os.PathLike[str], method: Any, run: Any, extra: Any = None) -> None:
+def write(
+    path: str | os.PathLike[str], method: Any, run: Any, extra: Any = None, about: Any = None
+) -> None:
     """Replace ``path`` by a file with this state, or leave it as it was."""
     with _named_errors(path):
         real = _files.resolved(path)
         _files.clean(real)
-        _files.replace(real, _content(method, run, extra))
+        _files.replace(real, _content(method, run, extra, about))
 
 
-def _content(method: Any, run: Any, extra: Any) -> bytes:
+def _content(method: Any, run: Any, extra: Any, about: Any) -> bytes:
     content = {"method": _encode_method(method), "run": _data.encode(run)}
-    body = json.dumps(content | {"extra": _data.encode(extra or {})})
+    kept = {"extra": _data.encode(extra or {}), "about": _data.encode(about or {})}
+    body = json.dumps(content | kept)
     head = json.dumps({_MAGIC: FORMAT, "bytes": len(body), "crc": zlib.crc32(body.encode())})
     return f"{head}\n{body}\n".encode()
 
@@ -65,7 +70,7 @@ def _content(method: Any, run: Any, extra: Any) -> bytes:
 def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
     """What is in ``path``; `CheckpointError` in one sentence if that is not a whole checkpoint."""
     with _named_errors(path), _files.open_regular(_files.resolved(path)) as file:
-        kept, run, extra = _state(path, _body(path, file))
+        kept, run, extra, about = _state(path, _body(path, file))
         tells = list(_tells(path, file))
     if kept is not None and method is not None and kept != method:
         raise CheckpointError(
@@ -76,7 +81,7 @@ def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
         raise CheckpointError(
             f"checkpoint {path} was made by a method that holds a function: give it again as method"
         )
-    return Saved(method if kept is None else kept, run, tells, kept is not None, extra)
+    return Saved(method if kept is None else kept, run, tells, kept is not None, extra, about)
 
 
 def _body(path: Any, file: IO[bytes]) -> bytes:
@@ -108,18 +113,18 @@ def _chunks(file: IO[bytes], length: int) -> Iterator[bytes]:
         length -= len(chunk)
 
 
-def _state(path: Any, body: bytes) -> tuple[Any, Any, dict[str, Any]]:
-    """Method, run and extra data."""
+def _state(path: Any, body: bytes) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
+    """Method, run, extra data and what the library keeps."""
     try:
         content = json.loads(body)
         kept = _data.decode(content["method"])
         run = _data.decode(content["run"])
-        extra = _data.decode(content["extra"])
+        extra, about = _data.decode(content["extra"]), _data.decode(content["about"])
     except (_data.DataError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
-    if type(run).__name__ != "Run" or not isinstance(extra, dict):
+    if type(run).__name__ != "Run" or not isinstance(extra, dict) or type(about) is not dict:
         raise CheckpointError(f"checkpoint {path} is damaged: it holds no run")
-    return kept, run, extra
+    return kept, run, extra, about
 
 
 def _tells(path: Any, file: IO[bytes]) -> Iterator[tuple[int, float, float | None]]:
@@ -195,11 +200,11 @@ class Journal:
         with _named_errors(self.path):
             self.path = _files.resolved(self.path)
 
-    def open(self, method: Any, run: Any, extra: Any = None) -> None:
+    def open(self, method: Any, run: Any, extra: Any = None, about: Any = None) -> None:
         """Write the present state; values are appended from now on."""
         self._stale = True
         with _named_errors(self.path):
-            _files.replace(self.path, _content(method, run, extra))
+            _files.replace(self.path, _content(method, run, extra, about))
         self._reopen()
         self._fresh = time.monotonic()
 
@@ -247,10 +252,10 @@ class Journal:
                 os.ftruncate(fd, end)
             raise
 
-    def refresh(self, method: Any, run: Any, extra: Any = None) -> None:
+    def refresh(self, method: Any, run: Any, extra: Any = None, about: Any = None) -> None:
         """Replace the file by a fresh one if that is due."""
         if time.monotonic() - self._fresh > _FRESHEN:
-            self.open(method, run, extra)
+            self.open(method, run, extra, about)
 
     def lock(self) -> None:
         """Claim the path for this process, and remove what killed processes left beside it."""

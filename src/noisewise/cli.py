@@ -201,6 +201,11 @@ def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
     return Job(space, template, reader, maximize, seed, _start(space, args.start))
 
 
+def _chosen(choice: Choice, text: str) -> Any:
+    """The value of a choice that ``text`` shows."""
+    return next((v for v in choice.values if str(v) == text or json.dumps(v) == text), text)
+
+
 def _start(space: Space, texts: list[str]) -> dict[str, Any]:
     """Values by name of texts such as ``lr=0.01``."""
     found: dict[str, Any] = {}
@@ -210,7 +215,8 @@ def _start(space: Space, texts: list[str]) -> dict[str, Any]:
             known = ", ".join(space.names)
             raise ValueError(f"--start must be NAME=VALUE with NAME of {known}, got {given!r}")
         try:
-            found[name] = value if isinstance(space.parameters[name], Choice) else float(value)
+            p = space.parameters[name]
+            found[name] = _chosen(p, value) if isinstance(p, Choice) else float(value)
         except ValueError:
             raise ValueError(f"--start {name} must be a number, got {value!r}") from None
     try:

@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
-from noisewise import executors
+from noisewise import executors, fingerprint
 from noisewise._check import arguments, flag, one_of, shown
 from noisewise._values import LARGEST, as_value
 from noisewise.checkpoint import Journal
@@ -19,16 +19,19 @@ from noisewise.executors import Evaluator, Outcome
 from noisewise.executors.base import EvaluationTimeout, Limits
 from noisewise.methods import Method
 from noisewise.optimizer import Optimizer
+from noisewise.report import logger
 from noisewise.report.progress import Progress
 from noisewise.result import Result
+from noisewise.space import Space, name_problem
 
 
 def minimize(
     fun: Callable[..., Any],
     x0: Any = None,
     *,
-    budget: int,
+    budget: float,
     bounds: Any = None,
+    space: Space | Mapping[str, Any] | None = None,
     sigma0: float | None = None,
     method: str | Method = "auto",
     rng: Any = None,
@@ -37,7 +40,7 @@ def minimize(
     workers: int = 1,
     executor: Any = None,
     on_error: str = "raise",
-    confirm: int | str = "auto",
+    confirm: float | str = "auto",
     callback: Callable[[Result], Any] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -46,6 +49,7 @@ def minimize(
     retries: int = 2,
     lookahead: int | None = None,
     late: int = 0,
+    interrupt: str = "raise",
 ) -> Result:
     """Minimise a function that can only be measured with noise.
 
@@ -56,14 +60,21 @@ def minimize(
         ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf count as failures. Values
         beyond 1e70 in size count as 1e70, with a warning.
     x0
-        Where to start; the middle of finite bounds by default.
+        Where to start; the middle of finite bounds by default. With ``space``, values by name:
+        ``{"lr": 0.01}``.
     budget
         How many evaluations are counted, everything included: a hard cap, and all of it is used.
+        A whole number; 1e3 will do for 1000.
         An evaluation that was in flight when its worker or this process was killed is done again
         and counted once.
     bounds
-        ``(low, high)`` with scalars or arrays, a list of pairs, or ``scipy.optimize.Bounds``.
-        None or infinite sides are open.
+        A plain sequence of pairs, ``(low, high)`` with scalars or arrays, or
+        ``scipy.optimize.Bounds``. None or infinite sides are open; equal ones fix a coordinate.
+    space
+        Named parameters instead of bounds: a `noisewise.Space`, or a dictionary for one. ``fun``
+        gets a dictionary of values by name in place of ``x`` (with ``vectorized=True``, a list of
+        them), and the result has ``params``, such a dictionary, beside ``x``, its point in the
+        unit cube.
     sigma0
         Initial step size, in units of the coordinate with the smallest width; 0.3 of that width
         by default. Required where a bound is missing.
@@ -86,10 +97,12 @@ def minimize(
         ends the run.
     checkpoint
         A file that keeps the run: call again with the same path to go on after an interruption.
+        Other arguments are refused; another objective, as far as its code shows, is warned of.
     extra
         Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
     progress
-        Show a progress bar on stderr.
+        Show a progress bar on stderr. Where stderr is not a terminal, a line per tenth of the
+        budget goes to the logger ``"noisewise"`` at level INFO, or to stderr if nobody listens.
     timeout
         Seconds after which an evaluation is given up. It stays charged and counts as a failure,
         whatever ``on_error`` says. Evaluations run in processes then, one for ``workers=1``.
@@ -102,6 +115,9 @@ def minimize(
     late
         Close a generation while at most so many of its values are missing; they count in the
         next one. Unlike all the rest, this makes the outcome depend on the order of results.
+    interrupt
+        ``"raise"``: Ctrl-C raises KeyboardInterrupt when all values are in the checkpoint; its
+        attribute ``result`` is the result so far. ``"return"``: that result is returned.
 
     Examples
     --------
@@ -112,14 +128,18 @@ def minimize(
     (500, True)
     """
     one_of("on_error", on_error, ("raise", "worst"))
+    one_of("interrupt", interrupt, ("raise", "return"))
     _check_callables(fun, callback)
     given, progress = arguments("args", args), flag("progress", progress)
-    path, limits = _path(checkpoint), Limits(timeout, retries)
+    path, limits, objective = _path(checkpoint), Limits(timeout, retries), fun
+    named, x0, _ = name_problem(space, x0, bounds)
+    fun = fun if named is None else named.objective(fun)
     with executors.start(fun, given, vectorized, workers, executor, limits) as evaluator:
         opt = Optimizer(
             x0,
             budget=budget,
             bounds=bounds,
+            space=named,
             sigma0=sigma0,
             method=method,
             rng=rng,
@@ -132,9 +152,15 @@ def minimize(
         journal = None if path is None else Journal(path)
         try:
             if journal is not None:
+                opt._about["objective"] = fingerprint.of(objective)
                 opt = _resume(journal, opt)
-            bar = Progress(opt, True) if progress else None
+            bar = Progress(opt, True, logger.stream()) if progress else None
             return _loop(opt, evaluator, journal, on_error, callback, bar)
+        except KeyboardInterrupt as error:
+            if interrupt == "return":
+                return opt.interrupt()
+            _attach(error, opt, path)
+            raise
         finally:
             if journal is not None:
                 journal.close()
@@ -172,12 +198,9 @@ def _loop(
                 if progress is not None:
                     progress.update()
                 if journal is not None:
-                    journal.refresh(opt.method, search.run, opt.extra)
+                    journal.refresh(opt.method, search.run, opt.extra, opt._about)
                 if callback is not None and _wants_to_stop(callback, opt.result()):
                     opt.stop()
-    except KeyboardInterrupt:
-        _rescue(opt, evaluator, journal, whole)
-        return opt.interrupt()
     except BaseException:
         _rescue(opt, evaluator, journal, whole)
         raise
@@ -186,7 +209,7 @@ def _loop(
             progress.finish()
     # Only here: after an exception the state may be half an update, but the journal is whole.
     if journal is not None:
-        journal.open(opt.method, search.run, opt.extra)
+        journal.open(opt.method, search.run, opt.extra, opt._about)
     return opt.result()
 
 
@@ -246,6 +269,16 @@ def _rescue(opt: Optimizer, evaluator: Evaluator, journal: Journal | None, whole
     evaluator.finished.clear()
 
 
+def _attach(error: KeyboardInterrupt, opt: Optimizer, path: Path | None) -> None:
+    """Give the interrupt the result so far, and a message that says how to go on."""
+    with contextlib.suppress(Exception):  # it may have come in the middle of an update
+        error.result = opt.interrupt()  # type: ignore[attr-defined]
+    so_far = "the result so far is in its attribute result"
+    how = so_far if path is None else f"the same call goes on from {path}"
+    said = f"interrupted after {opt.spent} of {opt.budget} evaluations; {how}"
+    error.args = error.args or (said,)
+
+
 def _check_callables(fun: Any, callback: Any) -> None:
     if not callable(fun):
         raise ValueError(f"fun must be callable, got {shown(fun)}")
@@ -280,7 +313,8 @@ def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
                     f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
                     f"{shown(new[what])}: give the same arguments or another path"
                 )
-    journal.open(opt.method, opt._run, opt.extra)
+        fingerprint.compare(journal.path, opt._about, fresh._about)
+    journal.open(opt.method, opt._run, opt.extra, opt._about)
     return opt
 
 
@@ -291,9 +325,10 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "budget": opt.budget,
         "dimension": opt.dimension,
         "confirm": "auto" if setup.adaptive else setup.confirm,
-        "bounds": (setup.box.low.tolist(), setup.box.high.tolist()),
+        "bounds": tuple(side.tolist() for side in setup.box.bounds),
         "x0": setup.box.outer(setup.mean).tolist(),
         "sigma0": setup.sigma,
+        "space": opt.space,
         "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,
     }

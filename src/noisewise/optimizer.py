@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from noisewise import checkpoint, methods, problem, result
-from noisewise._check import integer, shown
+from noisewise._check import integer, shown, whole
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
@@ -24,6 +24,7 @@ from noisewise.methods.method import Setup
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
 from noisewise.run import Run
 from noisewise.search import Search, rehearse
+from noisewise.space import Space, name_problem, named
 from noisewise.trial import Trial
 
 
@@ -44,6 +45,8 @@ class Recommendation:
     fun_se: float
     interval: tuple[float, float] = (math.nan, math.nan)
     kind: str = "unknown"
+    #: Values by name, where the problem has a space.
+    params: dict[str, Any] | None = None
 
 
 class Optimizer:
@@ -74,18 +77,20 @@ class Optimizer:
         self,
         x0: Any = None,
         *,
-        budget: int,
+        budget: float,
         bounds: Any = None,
+        space: Space | Mapping[str, Any] | None = None,
         sigma0: float | None = None,
         method: str | Method = "auto",
         rng: Any = None,
-        confirm: int | str = "auto",
+        confirm: float | str = "auto",
         workers: int = 1,
         lookahead: int | None = None,
         late: int = 0,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        budget = integer("budget", budget, least=1)
+        budget = whole("budget", budget, least=1)
+        self._space, x0, bounds = name_problem(space, x0, bounds)
         box, mean, sigma = problem.describe(x0, bounds, sigma0)
         kept = _kept(confirm, budget, len(mean))
         workers = integer("workers", workers, least=1)
@@ -109,10 +114,17 @@ class Optimizer:
         ledger, streams = Ledger(budget, reserve=sum(kept)), problem.generators(rng)
         self._search = Search.begin(chosen, setup, ledger, streams, problem.seed(rng))
         self._extra = problem.plain(extra)
+        #: Kept with the run beside ``extra``: named parameters, the objective's fingerprint.
+        self._about: dict[str, Any]
+        self._about = {} if self._space is None else {"space": self._space.parameters}
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """All evaluations that can be done now, at most ``n``; empty while results are awaited."""
-        return self._search.ask(None if n is None else integer("n", n, least=1))
+        trials = self._search.ask(None if n is None else integer("n", n, least=1))
+        if self._space is not None:
+            for trial in trials:
+                trial.params = self._space.decode(trial.x)
+        return trials
 
     @overload
     def tell(self, id: int, value: float, se: float | None = None) -> None: ...
@@ -181,8 +193,8 @@ class Optimizer:
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates."""
-        return self._run.setup.dimension
+        """Number of coordinates, fixed ones included."""
+        return self._run.setup.box.dimension
 
     @property
     def generation(self) -> int:
@@ -193,6 +205,11 @@ class Optimizer:
     def method(self) -> Method:
         """The method that runs."""
         return self._search.method
+
+    @property
+    def space(self) -> Space | None:
+        """The named parameters, where the problem was given by name."""
+        return self._space
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -206,13 +223,13 @@ class Optimizer:
 
     @property
     def deviations(self) -> FloatArray:
-        """Standard deviation of the search distribution along each coordinate; nan for a method
-        that has none."""
+        """Standard deviation of the search distribution along each coordinate, 0 where it is
+        fixed; nan for a method that has none."""
         search, box = self.method.distribution(self._run.memory), self._run.setup.box
         if search is None:
             return np.full(self.dimension, math.nan)
         variances = search.C if search.C.ndim == 1 else np.diagonal(search.C)
-        return np.asarray(search.sigma * np.sqrt(variances) * box.scale)
+        return box.whole(np.asarray(search.sigma * np.sqrt(variances) * box.scale), fill=0.0)
 
     def stop(self) -> None:
         """End the run now; what was learnt stays."""
@@ -229,11 +246,19 @@ class Optimizer:
     def recommend(self) -> Recommendation:
         """The point to use, with an honest estimate of f there."""
         x, best = self._search.recommend()
-        return Recommendation(x, best.value, best.se, best.interval, best.kind)
+        params = self._params(x)
+        return Recommendation(x, best.value, best.se, best.interval, best.kind, params)
 
     def result(self) -> Result:
         """All that is known now; after the end, the result of the run."""
-        return result.of(self._search)
+        found = result.of(self._search)
+        if self._space is not None:
+            found["params"] = self._params(found.x)
+            found["params_best_observed"] = self._params(found.x_best_observed)
+        return found
+
+    def _params(self, x: FloatArray) -> dict[str, Any] | None:
+        return None if self._space is None else self._space.decode(x)
 
     def candidate(self, id: int) -> FloatArray:
         """The point of a trial that is not told, as it was sampled: inner coordinates, perhaps
@@ -265,7 +290,7 @@ class Optimizer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, atomically. `load` goes on from here, bit for bit."""
-        checkpoint.write(path, self.method, self._run, self.extra)
+        checkpoint.write(path, self.method, self._run, self.extra, self._about)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], method: Method | None = None) -> Optimizer:
@@ -282,6 +307,7 @@ class Optimizer:
             if saved.whole:  # a function of the user's is not called for this
                 rehearse(saved.method, saved.run)
             opt._search, opt._extra = Search(saved.method, saved.run), saved.extra
+            opt._about, opt._space = saved.about, named(saved.about, saved.run.setup.box.dimension)
             for id, value, se in saved.tells:
                 opt.ask()  # as the process that wrote them did before each
                 opt.tell(id, value, se)
@@ -296,7 +322,7 @@ def _kept(confirm: Any, budget: int, dimension: int) -> Reserve:
     if isinstance(confirm, str) and confirm == "auto":
         return reserve(budget, dimension)
     try:
-        n = integer("confirm", confirm, least=0)
+        n = whole("confirm", confirm, least=0)
     except ValueError:
         raise ValueError(
             f"confirm must be 'auto' or a whole number of at least 0, got {shown(confirm)}"

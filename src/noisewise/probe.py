@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from noisewise.executors.base import EvaluationTimeout, Limits
 from noisewise.methods.method import default_population
 from noisewise.noise.misranking import footrule, kendall, top_mu
 from noisewise.noise.samples import ranks
+from noisewise.space import Space, name_problem
 from noisewise.trial import Trial
 
 #: Above this P noise decides the ranks; rankings without anything in common have 1/3.
@@ -75,6 +76,7 @@ def probe(
     x0: Any = None,
     *,
     bounds: Any = None,
+    space: Space | Mapping[str, Any] | None = None,
     sigma0: float | None = None,
     n: int | None = None,
     rng: Any = None,
@@ -87,13 +89,16 @@ def probe(
     """Evaluate ``n`` points from the initial search distribution twice each and compare ranks.
 
     Costs 2n evaluations; n is the default population size if not given. An evaluation that fails
-    (nan, +inf or ``timeout`` exceeded) ranks last; an exception is raised as it is. ``args``,
-    ``workers``, ``executor``, ``timeout`` and ``retries`` are those of `noisewise.minimize`.
+    (nan, +inf or ``timeout`` exceeded) ranks last; an exception is raised as it is. ``space``,
+    ``args``, ``workers``, ``executor``, ``timeout`` and ``retries`` are those of
+    `noisewise.minimize`.
 
     >>> import numpy as np, noisewise as nw
     >>> nw.probe(lambda x: x @ x, np.ones(5), sigma0=1.0, rng=0).P
     0.0
     """
+    named, x0, bounds = name_problem(space, x0, bounds)
+    fun = fun if named is None else named.objective(fun)
     box, mean, sigma = problem.describe(x0, bounds, sigma0)
     d = len(mean)
     k = default_population(d) if n is None else integer("n", n, least=2)

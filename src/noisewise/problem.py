@@ -9,34 +9,32 @@ import numpy as np
 
 from noisewise import _data
 from noisewise._check import positive_real, real_array, shown
-from noisewise._types import FloatArray
+from noisewise._types import BoolArray, FloatArray
+from noisewise.bounds import read as read_bounds
 from noisewise.core.box import Box
 
 #: Default step size as a fraction of the smallest width.
 SIGMA0_FRACTION = 0.3
 #: Largest ratio of two widths; beyond, coordinates cannot be scaled to each other.
 _MOST_UNEQUAL = 1e200
+#: A start may lie outside the box by this part of the width (of the bound, where there is none).
+_ROUNDING = 1e-9
 
 
 def describe(x0: Any, bounds: Any, sigma0: Any) -> tuple[Box, FloatArray, float]:
     """Check ``x0``, ``bounds`` and ``sigma0`` against each other and fill in the defaults: the
     box, the start in inner coordinates and the step size."""
     x = None if x0 is None else _x0(x0)
-    low, high = _bounds(bounds, None if x is None else len(x))
+    sides = read_bounds(bounds, None if x is None else len(x))
     if x is None:
-        if low is None or high is None or not np.isfinite([low, high]).all():
+        if sides is None or not np.isfinite(sides).all():
             raise ValueError("x0 is required unless bounds are finite on both sides, got None")
-        x = 0.5 * low + 0.5 * high
-    if low is None or high is None:
-        low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
-    if ((x < low) | (x > high)).any():
-        j = int(np.flatnonzero((x < low) | (x > high))[0])
-        raise ValueError(
-            f"x0 must lie inside the bounds, got x0[{j}] = {x[j]:g} outside "
-            f"[{low[j]:g}, {high[j]:g}]"
-        )
+        x = 0.5 * sides[0] + 0.5 * sides[1]
+    low, high = sides or (np.full(len(x), -np.inf), np.full(len(x), np.inf))
+    free = _free(low, high, bounds)
+    x = _moved_inside(x, low, high)
     with np.errstate(over="ignore"):
-        width = high - low
+        width = (high - low)[free]
     closed = width[np.isfinite(width)]
     if len(closed) and closed.max() / _MOST_UNEQUAL > closed.min():
         raise ValueError(
@@ -51,6 +49,39 @@ def describe(x0: Any, bounds: Any, sigma0: Any) -> tuple[Box, FloatArray, float]
         sigma = SIGMA0_FRACTION * float(closed.min())
     box = Box.of(low, high)
     return box, box.inner(x), sigma
+
+
+def _free(low: FloatArray, high: FloatArray, bounds: Any) -> BoolArray:
+    """Which coordinates are free; the others, with equal bounds, are fixed."""
+    wrong = (low > high) | ((low == high) & ~np.isfinite(low))
+    if wrong.any():
+        j = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            "bounds must have low < high, or low == high to fix a coordinate, got "
+            f"[{low[j]:g}, {high[j]:g}] for coordinate {j}"
+        )
+    free: BoolArray = low < high
+    if not free.any():
+        raise ValueError(
+            f"bounds must have low < high for at least one coordinate, got {shown(bounds)}"
+        )
+    return free
+
+
+def _moved_inside(x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """``x`` in the box: a start that lies outside by rounding is moved, farther out is refused."""
+    with np.errstate(over="ignore"):
+        width = high - low
+    usable = np.isfinite(width) & (width > 0.0)
+    below, above = (_ROUNDING * np.where(usable, width, np.abs(side)) for side in (low, high))
+    outside = (x < low - below) | (x > high + above)
+    if outside.any():
+        j = int(np.flatnonzero(outside)[0])
+        raise ValueError(
+            f"x0 must lie inside the bounds, got x0[{j}] = {x[j]:g} outside "
+            f"[{low[j]:g}, {high[j]:g}]"
+        )
+    return np.clip(x, low, high)
 
 
 def generators(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:
@@ -105,60 +136,3 @@ def _x0(x0: Any) -> FloatArray:
     if not np.isfinite(x).all():
         raise ValueError(f"x0 must be finite, got {shown(x0)}")
     return x
-
-
-def _bounds(bounds: Any, n: int | None) -> tuple[FloatArray | None, FloatArray | None]:
-    if bounds is None:
-        return None, None
-    try:
-        pairs = _as_pairs(bounds)
-        sides = _as_sides(bounds) if pairs is None else pairs
-        low, high = (_side(s, fill) for s, fill in zip(sides, (-np.inf, np.inf), strict=True))
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"bounds must be (low, high), a list of (low, high) pairs or "
-            f"scipy.optimize.Bounds, got {shown(bounds)}"
-        ) from None
-    if pairs is not None and n not in (None, low.size):
-        raise ValueError(f"bounds must have one pair per coordinate ({n}), got {shown(bounds)}")
-    size = n if n is not None else max(low.size, high.size)
-    for side in (low, high):
-        if side.size not in (1, size):
-            raise ValueError(f"bounds must have one entry or {size}, got {side.size}")
-    low, high = (np.broadcast_to(side, (size,)).astype(float) for side in (low, high))
-    if np.isnan(low).any() or np.isnan(high).any():
-        raise ValueError(f"bounds must not be nan, got {shown(bounds)}")
-    if (low >= high).any():
-        j = int(np.flatnonzero(low >= high)[0])
-        raise ValueError(
-            f"bounds must have low < high, got [{low[j]:g}, {high[j]:g}] for coordinate {j}"
-        )
-    return low, high
-
-
-def _as_pairs(bounds: Any) -> tuple[Any, Any] | None:
-    """Low and high sides of a sequence of pairs; None if it is not one. Two pairs in a tuple are
-    (low, high)."""
-    if isinstance(bounds, np.ndarray):
-        return (bounds[:, 0], bounds[:, 1]) if bounds.shape[1:] == (2,) else None
-    if not isinstance(bounds, (list, tuple)) or (isinstance(bounds, tuple) and len(bounds) == 2):
-        return None
-    if not all(isinstance(item, (list, tuple)) and len(item) == 2 for item in bounds):
-        return None
-    return [pair[0] for pair in bounds], [pair[1] for pair in bounds]
-
-
-def _as_sides(bounds: Any) -> tuple[Any, Any]:
-    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):  # scipy.optimize.Bounds
-        return bounds.lb, bounds.ub
-    low, high = bounds
-    return low, high
-
-
-def _side(side: Any, fill: float) -> FloatArray:
-    """One side as a scalar or one-dimensional array that is not empty; None is open."""
-    entries = np.asarray(side, dtype=object)
-    array = real_array(np.where(entries == None, fill, entries))  # noqa: E711 - elementwise
-    if array.ndim > 1 or array.size == 0:
-        raise ValueError("not one entry per coordinate")
-    return array

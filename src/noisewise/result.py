@@ -74,6 +74,9 @@ class Result(dict[str, Any]):
     success: bool
     status: int
     message: str
+    #: Values by name, where the problem has a space; else None.
+    params: dict[str, Any] | None
+    params_best_observed: dict[str, Any] | None
 
     def __getattr__(self, name: str) -> Any:
         try:

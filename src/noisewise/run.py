@@ -146,7 +146,8 @@ class Run:
         box, most = s.box, max(_MOST, self.ledger.budget)
         return (
             n >= 1
-            and box.low.shape == box.high.shape == box.scale.shape == self.best_x.shape == (n,)
+            and box.low.shape == box.high.shape == box.scale.shape == (n,)
+            and self.best_x.shape == (box.dimension,)
             and bool((box.low < box.high).all() and (box.scale > 0.0).all())
             and bool(np.isfinite(box.scale).all() and np.isfinite(s.mean).all())
             and 0.0 < s.sigma < math.inf

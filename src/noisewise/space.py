@@ -6,7 +6,7 @@ See `noisewise.parameters` for what a single parameter can be.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,28 +24,28 @@ _NAME = re.compile(r"[^\s{}=\x00-\x1f\x7f]+")
 class Space:
     """Parameters by name, in order.
 
-    >>> space = Space({"rate": "1e-4..1e-1:log", "units": Int(8, 256)})
-    >>> space.dimension, space.decode([0.0, 1.0])
-    (2, {'rate': 0.0001, 'units': 256})
+    A parameter is a `Float`, an `Int`, a `Choice`, text such as ``"1e-4..1e-1:log"``, or a list
+    of the values to choose from. Names are any texts.
 
-    Its points lie in the unit cube, so with ``train`` a function of a dictionary::
+    >>> space = Space({"rate": "1e-4..1e-1:log", "units": Int(8, 256), "nesterov": [True, False]})
+    >>> space.dimension, space.decode([0.0, 1.0, 0.2, 0.7])
+    (4, {'rate': 0.0001, 'units': 256, 'nesterov': False})
 
-        r = noisewise.minimize(space.objective(train), bounds=space.bounds, budget=200)
-        best = space.decode(r.x)
+    With ``train`` a function of a dictionary of values::
+
+        r = noisewise.minimize(train, space=space, budget=200)
+        best = r.params
     """
 
-    def __init__(self, parameters: Mapping[str, Parameter | str]) -> None:
+    def __init__(self, parameters: Mapping[str, Parameter | str | Sequence[Any]]) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
             raise ValueError(
                 f"parameters must be a dictionary of at least one, got {shown(parameters)}"
             )
         self.parameters: dict[str, Parameter] = {}
         for name, given in parameters.items():
-            if not isinstance(name, str) or not _NAME.fullmatch(name):
-                raise ValueError(
-                    "a parameter's name must be a word without spaces, braces or '=', got "
-                    f"{shown(name)}"
-                )
+            if not isinstance(name, str) or not name:
+                raise ValueError(f"a parameter's name must be a text, got {shown(name)}")
             self.parameters[name] = _parameter(name, given)
 
     @classmethod
@@ -62,6 +62,11 @@ class Space:
             name, equals, rest = text.partition("=")
             if not equals:
                 raise ValueError(f"a parameter must look like name={FORM}, got {text!r}")
+            if not _NAME.fullmatch(name):
+                raise ValueError(
+                    "a parameter's name must be a word without spaces, braces or '=', got "
+                    f"{shown(name)}"
+                )
             if name in found:
                 raise ValueError(f"a parameter must be given once, got {name!r} twice")
             found[name] = rest
@@ -125,7 +130,19 @@ class Space:
                 raise ValueError(f"{name} {error}") from None
         return np.concatenate(parts)
 
-    def objective(self, fun: Callable[[dict[str, Any]], Any]) -> Objective:
+    def cells(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Low and high ends, one per coordinate, between which the coordinate can move alone
+        without changing the values at ``x``; infinite where there is no such end, and for
+        parameters that change with every move."""
+        lows, highs, start = [np.empty(0)], [np.empty(0)], 0
+        for p in self.parameters.values():
+            low, high = p.cell(x[start : start + p.width])
+            lows.append(low)
+            highs.append(high)
+            start += p.width
+        return np.concatenate(lows), np.concatenate(highs)
+
+    def objective(self, fun: Callable[..., Any]) -> Objective:
         """``fun``, a function of values by name, as a function of points."""
         if not callable(fun):
             raise ValueError(f"fun must be callable, got {shown(fun)}")
@@ -154,18 +171,54 @@ class Objective:
     """
 
     space: Space
-    fun: Callable[[dict[str, Any]], Any]
+    fun: Callable[..., Any]
 
-    def __call__(self, x: FloatArray) -> Any:
-        return self.fun(self.space.decode(x))
+    def __call__(self, x: FloatArray, *args: Any) -> Any:
+        """The value at ``x``; of a matrix of points, ``fun`` gets a list of dictionaries."""
+        if np.ndim(x) == 2:
+            return self.fun([self.space.decode(row) for row in x], *args)
+        return self.fun(self.space.decode(x), *args)
+
+
+def name_problem(space: Any, x0: Any, bounds: Any) -> tuple[Space | None, Any, Any]:
+    """The space, the start and the bounds of a problem that may be given by name."""
+    if space is None:
+        return None, x0, bounds
+    if bounds is not None:
+        raise ValueError(f"bounds must not be given with space, got {shown(bounds)}")
+    if not isinstance(space, (Space, Mapping)):
+        raise ValueError(f"space must be a Space or a dictionary, got {shown(space)}")
+    argument = "space"
+    try:
+        space = space if isinstance(space, Space) else Space(space)
+        argument = "x0"
+        start = space.encode(x0) if isinstance(x0, Mapping) else x0
+    except ValueError as error:
+        raise ValueError(f"{argument}: {error}") from None
+    if space.dimension == 0:
+        raise ValueError(f"space must have a parameter with more than one value, got {space!r}")
+    return space, start, space.bounds
+
+
+def named(about: Mapping[str, Any], dimension: int) -> Space | None:
+    """The space that a checkpoint keeps, if it keeps one."""
+    if about.get("space") is None:
+        return None
+    space = Space(about["space"])
+    if space.dimension != dimension:
+        raise ValueError("its space has another dimension")
+    return space
 
 
 def _parameter(name: str, given: Any) -> Parameter:
     if isinstance(given, Parameter):
         return given
-    if not isinstance(given, str):
-        raise ValueError(f"{name} must be a Float, an Int, a Choice or text, got {shown(given)}")
+    if not isinstance(given, (str, list, tuple)):
+        raise ValueError(
+            f"{name} must be a Float, an Int, a Choice, text or a list of values, got "
+            f"{shown(given)}"
+        )
     try:
-        return parameter(given)
+        return parameter(given) if isinstance(given, str) else Choice(tuple(given))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None

@@ -425,8 +425,8 @@ def test_ranges_that_cannot_be_searched_are_left_out() -> None:
         ({"search_space": {"x": (0, 1)}}, "search_space must be a dictionary of Optuna"),
         ({"search_space": {"x": IntDistribution(1, 1)}}, "search_space must leave something"),
         ({"x0": [1.0]}, "x0 must be a dictionary of parameters or None"),
-        ({"x0": {"x": 3.0}, "search_space": LINE}, "x0 'x' must be a number in -1.0..1.0, got 3.0"),
-        ({"x0": {"z": 3.0}, "search_space": LINE}, "x0 must be of x, y, got 'z'"),
+        ({"x0": {"x": 3.0}, "search_space": LINE}, "x0 x must be a number in -1.0..1.0, got 3.0"),
+        ({"x0": {"z": 3.0}, "search_space": LINE}, "x0 values must be of x, y, got 'z'"),
         ({"sigma0": 2.0}, "sigma0 must be a positive finite number of at most 1, got 2.0"),
         ({"overdue": 0}, "overdue must be a positive finite number, got 0"),
         (

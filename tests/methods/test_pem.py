@@ -43,7 +43,7 @@ def test_draws_see_the_users_coordinates() -> None:
 
     opt = nw.Optimizer(
         budget=8,
-        bounds=([0.0, 100.0], [1.0, 900.0]),
+        bounds=[(0.0, 1.0), (100.0, 900.0)],
         method=PEM(draws=looking, population=8),
         rng=0,
     )

@@ -78,6 +78,7 @@ def tune(
             callback=live.generation,
             checkpoint=path,
             extra=job.extra,
+            interrupt="return",
         )
         live.finish()
         if result.status != INTERRUPTED:

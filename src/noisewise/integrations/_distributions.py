@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.integrations._extra import extra
-from noisewise.integrations._named import Named, Options, Steps
-from noisewise.parameters import Float, Int, Parameter
+from noisewise.parameters import Choice, Float, Int, Parameter
+from noisewise.space import Space
 
 optuna = extra("optuna")
 
@@ -22,14 +22,11 @@ def parameter(distribution: Any) -> Parameter | None:
     try:
         if isinstance(d, optuna.distributions.CategoricalDistribution):
             plain = all(c is None or isinstance(c, (bool, int, float, str)) for c in d.choices)
-            return Options(tuple(d.choices)) if plain else None
+            return Choice(tuple(d.choices)) if plain else None
         if isinstance(d, optuna.distributions.IntDistribution):
-            whole = Int(d.low, d.high, d.log)
-            return whole if d.step == 1 else Steps(d.low, d.step, (d.high - d.low) // d.step)
+            return Int(d.low, d.high, d.log, d.step)
         if isinstance(d, optuna.distributions.FloatDistribution):
-            if d.step is None:
-                return Float(d.low, d.high, d.log)
-            return Steps(d.low, d.step, round((d.high - d.low) / d.step))
+            return Float(d.low, d.high, d.log, d.step)
     except ValueError:
         return None
     return None
@@ -49,7 +46,7 @@ def searchable(space: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def named(space: Mapping[str, Any]) -> Named:
+def named(space: Mapping[str, Any]) -> Space:
     """The parameters of a search space that `parameter` knows."""
     found = {name: parameter(d) for name, d in space.items()}
-    return Named({name: p for name, p in found.items() if p is not None})
+    return Space({name: p for name, p in found.items() if p is not None})

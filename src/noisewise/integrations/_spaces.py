@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from noisewise._check import shown
-from noisewise.integrations._named import Named, Options
-from noisewise.parameters import Float, Int, Parameter, parameter
+from noisewise.parameters import Choice, Float, Int, Parameter, parameter
 from noisewise.space import Space
 
 
-def named(space: Any) -> Named:
+def named(space: Any) -> Space:
     """The parameters that ``space`` describes."""
     given = space.parameters if isinstance(space, Space) else space
     if not isinstance(given, Mapping) or not given:
@@ -21,7 +20,7 @@ def named(space: Any) -> Named:
             f"space must be a noisewise.Space or a dictionary of at least one parameter, got "
             f"{shown(space)}"
         )
-    return Named({name: _parameter(name, one) for name, one in given.items()})
+    return Space({name: _parameter(name, one) for name, one in given.items()})
 
 
 def _parameter(name: str, given: Any) -> Parameter:
@@ -31,7 +30,7 @@ def _parameter(name: str, given: Any) -> Parameter:
         if isinstance(given, str):
             return parameter(given)
         if isinstance(given, (list, tuple, np.ndarray)) and len(given) >= 2:
-            return Options(tuple(given))
+            return Choice(tuple(given))
         if hasattr(given, "dist") and hasattr(given, "support"):
             return _distribution(given)
     except ValueError as error:

@@ -21,11 +21,11 @@ import numpy as np
 
 from noisewise._check import integer, shown
 from noisewise.integrations._extra import extra
-from noisewise.integrations._named import Named
 from noisewise.integrations._spaces import named
 from noisewise.methods import Method
 from noisewise.noise.estimate import estimate
 from noisewise.optimizer import Optimizer
+from noisewise.space import Space
 
 if extra("sklearn"):  # which says so where it is missing
     from sklearn.base import clone, is_classifier
@@ -161,7 +161,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         if not isinstance(self.refit, bool):
             raise ValueError(f"refit must be True or False, got {shown(self.refit)}")
 
-    def _search(self, opt: Optimizer, space: Named, job: _Job) -> tuple[list[Fit], list[Fit]]:
+    def _search(self, opt: Optimizer, space: Space, job: _Job) -> tuple[list[Fit], list[Fit]]:
         """Fits of the search and fits that measured the recommendation."""
         searched: list[Fit] = []
         confirmed: list[Fit] = []
@@ -181,7 +181,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         return searched, confirmed
 
     def _keep(
-        self, space: Named, opt: Optimizer, searched: list[Fit], confirmed: list[Fit]
+        self, space: Space, opt: Optimizer, searched: list[Fit], confirmed: list[Fit]
     ) -> None:
         failed = [fit.error for fit in searched + confirmed if fit.error]
         total = len(searched) + len(confirmed)

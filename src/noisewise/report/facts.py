@@ -159,6 +159,8 @@ def _parts(run: Run) -> dict[str, int]:
 
 def _space(opt: Optimizer) -> Space | None:
     """The space that is kept with the run, if it is one of this dimension."""
+    if opt.space is not None:
+        return opt.space
     try:
         space = Space(opt.extra["space"])
     except (KeyError, TypeError, ValueError):
@@ -182,14 +184,15 @@ def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]
     names = space.coordinates if space else [f"x{j}" for j in range(1, len(x) + 1)]
     setup, deviations = opt._run.setup, opt.deviations
     box, found = setup.box, []
-    for j, (name, deviation) in enumerate(zip(names, deviations.tolist(), strict=True)):
-        low, high, at = float(box.low[j]), float(box.high[j]), float(x[j])
+    for i, j in enumerate(np.flatnonzero(np.less(*box.bounds))):  # the others are fixed
+        name, deviation = names[j], float(deviations[j])
+        low, high, at = float(box.low[i]), float(box.high[i]), float(x[j])
         ends = max(low, at - deviation), min(high, at + deviation)
         value, below, above = (_shown(space, name, u) for u in (at, *ends))
         width = high - low
         closed = math.isfinite(width)
         place, share = ((at - low) / width, deviation / width) if closed else (None, None)
-        narrowed = deviation / float(setup.sigma * box.scale[j])
+        narrowed = deviation / float(setup.sigma * box.scale[i])
         found.append(Spread(name, value, below, above, place, share, narrowed))
     return found
 

@@ -106,7 +106,8 @@ def _columns(X: FloatArray, space: Space | None) -> dict[str, FloatArray]:
     found, start = {}, 0
     for name, p in space.parameters.items():
         block = U[:, start : start + p.width]
-        found[name] = block if isinstance(p, Choice) else _number(block[:, 0])
+        if p.width:  # it has more than one value
+            found[name] = block if isinstance(p, Choice) else _number(block[:, 0])
         start += p.width
     return found
 

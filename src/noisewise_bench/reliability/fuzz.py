@@ -91,8 +91,8 @@ def _good(rng: np.random.Generator) -> dict[str, list[Any]]:
     names = [name for name in nw.list_methods() if name != "pem"]
     return {
         "x0": [[2.0, 2.0], np.array([0.5, 0.5]), (1, 2)],
-        "budget": [1, 2, 7, 30, np.int64(12)],
-        "bounds": [([0.0, 0.0], [3.0, 3.0]), (0.0, 3.0), [(0, 3), (0, 4)]],
+        "budget": [1, 2, 7, 30, np.int64(12), 2e1],
+        "bounds": [([0.0, 3.0], [0.0, 3.0]), (0.0, 3.0), [(0, 3), (0, 4)]],
         "sigma0": [0.5, 1, 1e-3],
         "method": [str(rng.choice(names)), nw.methods.CMAES(population=4)],
         "rng": [0, None, np.random.SeedSequence(1)],
@@ -110,6 +110,8 @@ def _good(rng: np.random.Generator) -> dict[str, list[Any]]:
         "retries": [0, 2],
         "executor": [None],
         "checkpoint": [None],
+        "space": [None],
+        "interrupt": ["raise", "return"],
         "n": [2, 5],
     }
 
@@ -135,6 +137,8 @@ _MINIMIZE = [
     "retries",
     "executor",
     "checkpoint",
+    "space",
+    "interrupt",
 ]
 _OPTIMIZER = [
     "x0",
@@ -148,8 +152,21 @@ _OPTIMIZER = [
     "lookahead",
     "late",
     "extra",
+    "space",
 ]
-_PROBE = ["x0", "bounds", "sigma0", "n", "rng", "args", "workers", "executor", "timeout", "retries"]
+_PROBE = [
+    "x0",
+    "space",
+    "bounds",
+    "sigma0",
+    "n",
+    "rng",
+    "args",
+    "workers",
+    "executor",
+    "timeout",
+    "retries",
+]
 
 
 def _minimize(given: dict[str, Any]) -> tuple[int, int]:

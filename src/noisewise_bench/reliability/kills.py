@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import multiprocessing
 import os
@@ -121,7 +122,8 @@ def _interfere(work: Callable[[], None], log: Path, number: int, rng: np.random.
 
 def _with_interrupts(work: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    work()
+    with contextlib.suppress(KeyboardInterrupt):
+        work()
 
 
 def table(tallies: Iterator[Tally]) -> Iterator[str]:
