@@ -102,7 +102,7 @@ def test_a_full_disk_ends_the_log_and_not_the_run(capsys: pytest.CaptureFixture[
 
 def test_more_is_better(capsys: pytest.CaptureFixture[str]) -> None:
     program = ["awk", "BEGIN { print 5 - ({x}-0.3)^2 - ({n}-7)^2/50 }"]
-    assert tune("--maximize", program=program, budget=150) == 0
+    assert tune("--maximize", "--method", "watchful", program=program, budget=150) == 0
     found = shown(capsys)
     assert found["recommended"]["x"] == pytest.approx(0.3, abs=0.05)
     assert found["estimate"] == pytest.approx(5.0, abs=0.05)
@@ -116,7 +116,8 @@ def test_more_is_better(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_interrupted_run_goes_on_as_if_nothing_happened(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert tune("--out", "whole.nw") == 0
+    fast = ("--method", "watchful")
+    assert tune("--out", "whole.nw", *fast) == 0
     whole = shown(capsys, "whole.nw")
     for number, code in ((2, 130), (15, 143), (1, 129)):
         path = f"{number}.nw"
@@ -125,7 +126,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_happened(
         script = f"echo >> log; {stop}; " + 'awk "$0"'
         program = ["sh", "-c", script, PLAIN[1]]
         Path("log").write_text("")
-        assert tune("--out", path, program=program) == code
+        assert tune("--out", path, *fast, program=program) == code
         said = capsys.readouterr().err.splitlines()[-1]
         assert said == (
             f"noisewise: interrupted after 16 of 40 evaluations; the same command goes on from "
@@ -133,10 +134,10 @@ def test_an_interrupted_run_goes_on_as_if_nothing_happened(
         )
         assert shown(capsys, path)["done"] is False
         Path("log").write_text("")
-        stopped_again = tune("--out", path, program=program)
+        stopped_again = tune("--out", path, *fast, program=program)
         assert stopped_again == code  # after 16 more
         Path("log").write_text("")
-        assert tune("--out", path, program=program) == 0
+        assert tune("--out", path, *fast, program=program) == 0
         found = shown(capsys, path)
         same = {"title": "", "command": ""}
         assert found | same == whole | same
@@ -159,7 +160,7 @@ def test_a_run_that_has_ended_is_only_shown(capsys: pytest.CaptureFixture[str]) 
         (["--start", "n=3"], "there --start is {}, here {'n': 3.0}"),
         (["--regex", "."], "there --regex or --json is ['last', ''], here ['regex', '.']"),
         (["--budget", "41"], "holds a run with budget 40, not 41"),
-        (["--confirm", "2"], "holds a run with confirm 0, not 2"),
+        (["--confirm", "2"], "holds a run with confirm 'auto', not 2"),
         (["--method", "cma-es"], "holds a run with method Auto("),
         (["{x}"], "there the command is ['awk', 'BEGIN"),
     ],

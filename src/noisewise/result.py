@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 #: ``status`` of a result, and what it means.
 BUDGET_SPENT, STOPPED, ALL_FAILED, INTERRUPTED, RUNNING = 0, 1, 2, 3, 4
-#: Rounds and candidates in a row without one success before a run gives up.
-BARREN, FRUITLESS = 3, 6
+#: Rounds in a row without one success before a run gives up; they must have at least as many
+#: candidates as so many rounds of an evolution strategy.
+BARREN = 3
 #: Fewer re-evaluations than this say nothing about the misranking.
 _ENOUGH = 5
 
@@ -176,7 +177,7 @@ def _message(search: Search, status: int, lucky: bool, more: str, exact: bool) -
     said = {
         BUDGET_SPENT: "the budget is spent",
         STOPPED: "stopped on request",
-        ALL_FAILED: "gave up: all evaluations of the last generations failed",
+        ALL_FAILED: f"gave up: {run.barren} generations in a row had no successful evaluation",
         RUNNING: "still running",
     }[status]
     if status == BUDGET_SPENT and not lucky:

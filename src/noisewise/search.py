@@ -16,12 +16,12 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.budget import Ledger
 from noisewise.history import History
 from noisewise.methods.evolution import mean_of
-from noisewise.methods.method import Method, Now, Setup, everyone
+from noisewise.methods.method import Method, Now, Setup, default_population, everyone
 from noisewise.noise.estimate import Estimate, estimate
 from noisewise.noise.misranking import displacement
 from noisewise.noise.recent import Recent
 from noisewise.population import CONFIRMATION, RACE, SEARCH, Population
-from noisewise.result import ALL_FAILED, BARREN, FRUITLESS, RUNNING, STOPPED
+from noisewise.result import ALL_FAILED, BARREN, RUNNING, STOPPED
 from noisewise.run import Final, Run
 from noisewise.trial import Trial
 
@@ -387,7 +387,9 @@ class Search:
         self._look_at_noise(population)
         run.round += 1
         run.current = None
-        if run.barren >= BARREN and run.fruitless >= FRUITLESS:
+        # A model proposes few at a time, and explores where evaluations fail.
+        enough = BARREN * default_population(setup.dimension)
+        if run.barren >= BARREN and run.fruitless >= enough:
             run.status = ALL_FAILED
 
     def _note_best(self, population: Population) -> float:

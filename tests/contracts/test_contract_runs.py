@@ -130,6 +130,8 @@ def test_telling_several_at_once_equals_telling_one_by_one(
 def test_translation_moves_the_run_along(method: Method) -> None:
     if "draws" in vars(method):
         pytest.skip("its free draws come from a function that does not move along")
+    if "noise_share" in method.columns:
+        pytest.skip("fitting a model amplifies the rounding of the shift")
     shift = np.array([100.0, -20.0, 0.5])
     here = support.start(method, budget=50)
     there = support.start(method, budget=50, x0=np.full(3, 2.0) + shift)

@@ -1,156 +1,173 @@
-"""auto: what it sees, what it does, what it costs."""
+"""auto: which method is in charge, when the model hands over, and that a run survives it."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.methods import CMAES, Auto
-from noisewise.methods.auto import GROW, SHRINK
+import support
+from noisewise.methods import GP, Auto, Watchful
 
 
-def sphere(x: np.ndarray) -> float:
-    return float(x @ x)
+def pure_noise(trial: nw.Trial) -> float:
+    """A value that says nothing about the point."""
+    return float(np.random.default_rng([trial.id, 3]).normal())
 
 
-def noisy_sphere(seed: int, spread: float = 1.0):
-    noise = np.random.default_rng(seed)
-    return lambda x: float(x @ x) * noise.lognormal(0.0, spread)
+def noiseless(trial: nw.Trial) -> float:
+    return float(trial.x @ trial.x)
 
 
-def candidates(method: nw.methods.Method, generations: int) -> list[bytes]:
-    """The points a method evaluates first, generation by generation, without re-evaluations."""
-    opt = nw.Optimizer(np.ones(6), sigma0=0.5, budget=3000, method=method, rng=3)
-    seen = []
-    while opt.generation < generations:
+def in_charge(d: int, budget: int, **options: Any) -> str:
+    memory = Auto(**options).start(support.setup(d, budget))
+    assert (memory.model is None) != (memory.strategy is None)
+    return "watchful" if memory.model is None else "gp"
+
+
+@pytest.mark.parametrize(
+    ("d", "least", "most"),
+    [(1, 5, 100), (2, 10, 200), (3, 15, 300), (5, 25, 300), (10, 50, 300)],
+)
+def test_the_model_is_in_charge_of_few_evaluations(d: int, least: int, most: int) -> None:
+    """Between 5 and 100 per coordinate, and at most 300."""
+    found = [in_charge(d, budget) for budget in (least - 1, least, most, most + 1)]
+    assert found == ["watchful", "gp", "gp", "watchful"]
+
+
+@pytest.mark.parametrize("budget", [55, 100, 300, 1000])
+def test_the_model_is_in_charge_of_few_dimensions(budget: int) -> None:
+    assert in_charge(11, budget) == "watchful"
+
+
+def test_the_model_can_be_left_out() -> None:
+    assert in_charge(3, 100) == "gp"
+    assert in_charge(3, 100, model=False) == "watchful"
+    assert in_charge(3, 100, population=8) == "watchful"
+
+
+@pytest.mark.parametrize(
+    ("budget", "options", "other"),
+    [
+        (60, {}, GP()),
+        (400, {}, Watchful()),
+        (60, {"population": 5}, Watchful(population=5)),
+        (60, {"model": False, "covariance": "full"}, Watchful(covariance="full")),
+        (400, {"covariance": "diagonal"}, Watchful(covariance="diagonal")),
+        (400, {"grow": False}, Watchful(grow=False)),
+        (400, {"centred": False, "scores": 0.0}, Watchful(centred=False, scores=0.0)),
+    ],
+)
+def test_auto_is_the_method_in_charge(
+    budget: int, options: dict[str, Any], other: nw.methods.Method
+) -> None:
+    """The same trials and the same answer, to the bit, whatever options are forwarded."""
+    pair = [support.start(method, budget=budget) for method in (Auto(**options), other)]
+    asked = [support.drive(opt) for opt in pair]
+    assert asked[0] == asked[1]
+    a, b = (opt.recommend() for opt in pair)
+    assert a.x.tobytes() == b.x.tobytes()
+    assert (a.fun, a.fun_se, a.interval) == (b.fun, b.fun_se, b.interval)
+
+
+@pytest.mark.parametrize("option", ["covariance", "population", "grow", "centred", "scores"])
+def test_every_option_reaches_the_strategy(option: str) -> None:
+    value = {"covariance": "diagonal", "population": 9, "scores": 0.25}.get(option, False)
+    expected = replace(Watchful(), **{option: value})
+    assert Auto(**{option: value})._watchful == expected
+    assert expected != Watchful()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_model_that_does_not_predict_hands_over(seed: int) -> None:
+    """From then on the history has step sizes and populations of the strategy."""
+    opt = support.start(Auto(), budget=150, rng=seed, confirm=0)
+    support.drive(opt, lambda trial: pure_noise(trial) + seed)
+    r, handed_over = opt.result(), opt._run.memory.handed_over
+    assert 6 < handed_over < 150
+    assert r.nfev == 150
+    assert f"a model handed over after {handed_over} values" in r.message
+    model = r.history["evaluations"] <= handed_over
+    assert model.any() and not model.all()
+    assert np.isnan(r.history["sigma"][model]).all()
+    assert (r.history["sigma"][~model] > 0.0).all()
+    assert np.isnan(r.history["noise_share"][~model]).all()
+    assert (r.history["population"][model][1:] == 1).all()
+    assert (r.history["population"][~model] > 1).all()
+
+
+def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It starts from the model's search distribution and knows the best values so far."""
+    found: list[Any] = []
+    hand_over = Auto._hand_over
+
+    def watched(self: Auto, memory: Any, now: Any) -> None:
+        found.append(GP().distribution(memory.model))
+        hand_over(self, memory, now)
+        found.append(Watchful().distribution(memory.strategy))
+        assert memory.strategy.budget == now.free
+
+    monkeypatch.setattr(Auto, "_hand_over", watched)
+    seen: list[tuple[float, bytes]] = []
+    opt = support.start(Auto(), budget=150, bounds=(-5.0, 5.0), confirm=0)
+    while not found:
         for trial in opt.ask():
-            if trial.kind == "candidate":
-                seen.append(trial.x.tobytes())
-            opt.tell(trial.id, sphere(trial.x))
-    return seen
+            seen.append((pure_noise(trial), trial.x.tobytes()))
+            opt.tell(trial.id, seen[-1][0])
+    memory, (before, after) = opt._run.memory, found
+    assert memory.handed_over == len(seen)
+    np.testing.assert_array_equal(after.mean, before.mean)
+    box, best = opt._run.setup.box, memory.strategy.best
+    kept = {(y, box.outer(x).tobytes()) for y, x in zip(best.values, best.X, strict=True)}
+    assert len(kept) >= 5
+    assert kept == set(sorted(seen)[: len(kept)])
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_on_a_deterministic_objective_auto_is_cma_es(covariance: str) -> None:
-    """Every candidate of the first 100 generations is the same, to the bit."""
-    auto = candidates(Auto(covariance=covariance), 100)
-    assert auto == candidates(CMAES(covariance=covariance), 100)
+def test_a_model_that_predicts_stays() -> None:
+    opt = support.start(Auto(), budget=80, confirm=0)
+    support.drive(opt, noiseless)
+    assert opt._run.memory.handed_over == 0
+    assert "Gaussian process" in opt.result().message
 
 
-@pytest.mark.parametrize("budget", [400, 2000, 10000])
-def test_a_deterministic_objective_costs_at_most_one_percent(budget: int) -> None:
-    r = nw.minimize(sphere, np.ones(5), sigma0=1.0, budget=budget, rng=0)
-    assert 1 <= r.n_reevaluations <= 0.01 * budget
-    assert "agreed exactly" in r.message
+def test_resume_is_exact_across_the_hand_over(tmp_path: Path) -> None:
+    """Saved and loaded again and again, before and after the model hands over."""
+    path, told = tmp_path / "run", 0
+
+    def saved(opt: nw.Optimizer) -> nw.Optimizer:
+        nonlocal told
+        told += 1
+        if told % 7:
+            return opt
+        opt.save(path)
+        return nw.Optimizer.load(path)
+
+    whole, parts = (support.start(Auto(), budget=90) for _ in range(2))
+    asked = support.drive(whole, pure_noise)
+    again: dict[int, bytes] = {}
+    while not parts.done:
+        for trial in parts.ask():
+            again[trial.id] = trial.x.tobytes()
+            parts.tell(trial.id, pure_noise(trial))
+        parts = saved(parts)
+    assert 0 < whole._run.memory.handed_over < 70
+    assert again == asked
+    assert support.data_of(parts) == support.data_of(whole)
+    assert support.same_result(parts.result(), whole.result())
 
 
-def test_noise_makes_the_population_grow_and_the_message_say_so() -> None:
-    r = nw.minimize(noisy_sphere(1), np.ones(10), sigma0=1.0, budget=2000, rng=0)
-    population = r.history["population"]
-    assert population[0] == 10
-    assert population[:-2].max() >= 40
-    assert r.n_reevaluations < 0.08 * 2000
-    assert "population 10 -> 4" in r.message
-    assert 0.2 < r.misranking < 0.45
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_failed_reevaluations_are_no_sign_of_determinism(seed: int) -> None:
-    """auto goes on looking until two values of one candidate can be compared."""
-    noise = np.random.default_rng(seed)
-    looks: list[str] = []
-    opt = nw.Optimizer(np.ones(10), sigma0=1.0, budget=1000, rng=seed)
-    while opt.generation < 6:
-        for trial in opt.ask():
-            again = trial.kind == "reevaluation"
-            looks += [trial.kind] * again
-            failed = again and len(looks) <= 2
-            opt.tell(trial.id, np.nan if failed else sphere(trial.x) * noise.lognormal())
-    assert len(looks) >= 4
-    assert Auto().explain(opt._run.memory).deterministic is False
-    message = opt.result().message
-    assert "agreed exactly" not in message
-    assert "disagree" in message or "too few to say" in message
-
-
-def test_without_a_single_pair_auto_claims_nothing() -> None:
-    opt = nw.Optimizer(np.ones(3), sigma0=1.0, budget=60, rng=0)
-    while not opt.done:
-        for trial in opt.ask():
-            failed = trial.kind == "reevaluation"
-            opt.tell(trial.id, np.nan if failed else sphere(trial.x))
-    assert "no candidate could be evaluated twice" in opt.result().message
-
-
-def test_population_changes_within_its_limits() -> None:
-    """After the first generation by at most GROW up and SHRINK down, but for the last ones."""
-    r = nw.minimize(noisy_sphere(2, 0.3), np.ones(10), sigma0=1.0, budget=4000, rng=1)
-    population = r.history["population"][1:-2]
-    ratio = population[1:] / population[:-1]
-    assert (population[1:] <= np.ceil(population[:-1] * GROW) + 1).all()
-    assert (population[1:] >= np.floor(population[:-1] / SHRINK) - 1).all()
-    assert ratio.max() > 1.0
-
-
-def test_population_goes_back_when_the_noise_fades() -> None:
-    noise = np.random.default_rng(5)
-    calls = 0
-
-    def fading(x: np.ndarray) -> float:
-        nonlocal calls
-        calls += 1
-        return float(x @ x) * (noise.lognormal() if calls < 1500 else 1.0)
-
-    r = nw.minimize(fading, np.ones(8), sigma0=1.0, budget=6000, rng=0)
-    population = r.history["population"]
-    assert population.max() > 3 * population[0]
-    assert population[-3] == population[0]
-
-
-def test_late_additive_noise_is_seen() -> None:
-    """Noise far below the first differences between candidates, far above the last."""
-    noise = np.random.default_rng(7)
-    r = nw.minimize(
-        lambda x: float(x @ x) + 1e-3 * noise.normal(), np.ones(10), sigma0=1.0, budget=4000, rng=0
-    )
-    population = r.history["population"]
-    assert (population[:20] <= 14).all()
-    assert population.max() >= 30
-
-
-def test_auto_beats_separable_cma_es_on_a_noisy_sphere() -> None:
-    gains = []
-    for seed in range(10):
-        regret = {}
-        for method in ("auto", "sep-cma-es"):
-            r = nw.minimize(
-                noisy_sphere(seed), np.ones(10), sigma0=1.0, budget=2000, rng=seed, method=method
-            )
-            regret[method] = sphere(r.x)
-        gains.append(np.log10(regret["sep-cma-es"] / regret["auto"]))
-    assert sum(gain > 0.0 for gain in gains) >= 9
-    assert np.median(gains) > 0.5
-
-
-def test_population_fills_the_workers() -> None:
-    opt = nw.Optimizer(np.ones(4), sigma0=1.0, budget=500, rng=0, workers=7)
-    f = noisy_sphere(3)
-    while not opt.done:
-        trials = opt.ask()
-        opt.tell([t.id for t in trials], [f(t.x) for t in trials])
-    population = opt.result().history["population"]
-    assert len(population) > 10
-    assert (population[:-2] % 7 == 0).all()
-
-
-def test_a_failed_candidate_never_pulls_the_mean() -> None:
-    noise = np.random.default_rng(2)
-
-    def walled(x: np.ndarray) -> float:
-        return np.nan if x[0] > 0.5 else float(x @ x) * noise.lognormal()
-
-    r = nw.minimize(walled, np.full(4, -1.0), sigma0=0.5, budget=1000, rng=1)
-    assert r.n_failures > 0
-    assert r.x[0] <= 0.5
-    assert sphere(r.x) < 1.0
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"covariance": "none"}, "covariance must be one of 'auto', 'full', 'diagonal'"),
+        ({"population": 1}, "population must be"),
+        ({"scores": 2.0}, "scores must be a number between 0 and 1, got 2.0"),
+    ],
+)
+def test_options_check_themselves(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Auto(**options)

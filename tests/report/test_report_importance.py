@@ -29,6 +29,7 @@ def run(
     fun: Callable[[dict[str, Any]], float], budget: int, seed: int, noise: float, **options: Any
 ) -> nw.Optimizer:
     rng = np.random.default_rng(seed)
+    options = {"method": "watchful"} | options
     opt = nw.Optimizer(
         budget=budget, bounds=SPACE.bounds, rng=seed, extra={"space": SPACE.texts}, **options
     )
@@ -122,7 +123,7 @@ def test_the_newest_candidates_are_kept_in_step_with_their_generations() -> None
 
 
 def test_the_page_and_the_data_say_it() -> None:
-    told = facts.of(run(loss, 300, 0, 0.1), "run")
+    told = facts.of(run(loss, 300, 1, 0.1), "run")
     shown, clear = page(told), sum(i.clear for i in told.importances)
     assert 1 <= shown.count("ranks, mattered<") == clear
     assert shown.count("ranks, not told apart from chance<") == 4 - clear

@@ -18,7 +18,7 @@ from noisewise.methods import RBPEM
 def result() -> nw.Result:
     rng = np.random.default_rng(0)
     return nw.minimize(
-        lambda x: float(x @ x + rng.normal()), [2.0] * 3, sigma0=1.0, budget=150, rng=0
+        lambda x: float(x @ x + rng.normal()), [2.0] * 3, sigma0=1.0, budget=400, rng=0
     )
 
 
@@ -44,7 +44,7 @@ def test_a_result_is_a_table(result: nw.Result) -> None:
     assert rows["x (recommended)"] == ", ".join(f"{v:.5g}" for v in result.x)
     assert rows["fun (estimated there)"].startswith(f"{result.fun:.4g} ± ")
     assert "too good to be true" in rows["luckiest draw"]
-    assert rows["evaluations"].startswith("150 (")
+    assert rows["evaluations"].startswith("400 (")
     assert rows["message"] == result.message
     assert rows["misranking"].startswith(f"{result.misranking:.3f}")
 

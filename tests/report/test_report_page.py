@@ -31,7 +31,7 @@ COMMAND = ["</code><script>pwned=1</script>", *(f"{{{name}}}" for name in HOSTIL
 
 
 def run(
-    method: Method | str = "auto",
+    method: Method | str = "watchful",
     budget: int = 240,
     extra: dict[str, Any] | None = None,
     tells: int | None = None,
@@ -107,6 +107,16 @@ def test_what_a_run_of_the_library_shows() -> None:
     assert "as wide as at the start)" in spreads
 
 
+def test_a_run_of_a_model_has_no_step_sizes() -> None:
+    opt = run("auto", budget=60)
+    assert np.isnan(opt.result().history["sigma"]).all()
+    shown = page(facts.of(opt, "model")).split("<script")[0]
+    assert "nan" not in shown
+    for heading in ("Recommended", "Values", "How the budget was spent", "Where the search ended"):
+        assert f">{heading}</h" in shown, heading
+    assert shown.count("times as wide as at the start") == 6
+
+
 @pytest.mark.parametrize("tells", [0, 1, 7])
 def test_a_run_that_has_hardly_begun(tells: int) -> None:
     opt = nw.Optimizer(budget=50, bounds=[(0, 1)] * 2, rng=0)
@@ -117,8 +127,9 @@ def test_a_run_that_has_hardly_begun(tells: int) -> None:
     assert ("No generation is complete yet." in text) == (opt.generation == 0)
 
 
-def test_a_run_in_which_nothing_worked() -> None:
-    text = page(facts.of(run(fail=1.1), "sad"))
+@pytest.mark.parametrize("method", ["auto", "watchful"])
+def test_a_run_in_which_nothing_worked(method: str) -> None:
+    text = page(facts.of(run(method, fail=1.1), "sad"))
     assert "unknown" in text
     assert "<h2>Nothing to recommend</h2>" in text
     assert "<h3>Use it</h3>" not in text
@@ -143,7 +154,7 @@ def test_facts() -> None:
     assert found.spreads[0].at == pytest.approx(result.x[0])
 
 
-@pytest.mark.parametrize("method", ["auto", "resample", "uh-cma-es", "sep-cma-es"])
+@pytest.mark.parametrize("method", ["auto", "watchful", "resample", "uh-cma-es", "sep-cma-es"])
 def test_what_is_under_way_is_not_spent(method: str) -> None:
     opt = nw.Optimizer(budget=60, bounds=[(0, 1)] * 2, rng=0, method=method, confirm=7)
     while not opt.done:
@@ -157,7 +168,7 @@ def test_what_is_under_way_is_not_spent(method: str) -> None:
 
 
 def test_equal_values_are_exact_where_candidates_tie() -> None:
-    opt = nw.Optimizer(budget=60, bounds=[(0, 1)] * 2, rng=0)
+    opt = nw.Optimizer(budget=60, bounds=[(0, 1)] * 2, rng=0, method="watchful")
     while not opt.done:
         for trial in opt.ask():
             opt.tell(trial.id, float(trial.x[0] > 0.5))

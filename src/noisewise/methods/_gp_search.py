@@ -195,8 +195,11 @@ def _candidates(
 
 def reach(memory: Memory) -> tuple[FloatArray, FloatArray]:
     """The box that global candidates fill: the bounds, and in open coordinates the range of the
-    points so far, widened by half of it on both sides."""
-    X = np.vstack([memory.measured.X, memory.x0])
+    better points so far, widened by half of it on both sides."""
+    seen = memory.measured
+    order = np.argsort(np.where(seen.ok, seen.y, np.inf), kind="stable")
+    better = order[: max(5, len(order) // 4)]
+    X = np.vstack([seen.X[seen.at[better]], memory.x0])
     low, high = X.min(axis=0), X.max(axis=0)
     margin = np.maximum(0.5 * (high - low), memory.spread)
     frame = memory.frame

@@ -68,8 +68,9 @@ class Facts:
     se: float
     interval: tuple[float, float]
     measured: int
-    #: Whether those values are of the recommended point itself.
+    #: Whether those values are of the recommended point itself, and what they estimate.
     confirmed: bool
+    kind: str
     budget: int
     spent: int
     generations: int
@@ -100,8 +101,7 @@ def of(opt: Optimizer, title: str) -> Facts:
     history["luckiest"] = np.fmin.accumulate(history["best_value"])
     for name in ("mean_value", "best_value", "luckiest"):
         history[name] = sign * history[name]
-    values = run.confirmed if len(run.confirmed) else getattr(run.memory, "around", np.empty(0))
-    around = int(np.isfinite(values).sum())
+    around = int(np.isfinite(run.confirmed).sum())
     recommended = _named(space, result.x)
     return Facts(
         title=title,
@@ -118,14 +118,15 @@ def of(opt: Optimizer, title: str) -> Facts:
         se=result.fun_se,
         interval=_signed(result.interval, sign),
         measured=around,
-        confirmed=len(run.confirmed) > 0,
+        confirmed=result.estimate != "unknown",
+        kind=str(result.estimate),
         budget=opt.budget,
         spent=opt.spent,
         generations=int(result.nit),
         parts=_parts(run),
         failures=int(result.n_failures),
         misranking=float(result.misranking),
-        exact=told.deterministic is True,
+        exact=told.deterministic is True or result.estimate == "exact",
         history=history,
         spreads=_spreads(opt, space, result.x),
         importances=_importances(run, space),

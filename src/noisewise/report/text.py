@@ -60,12 +60,13 @@ def basis(facts: Facts) -> str:
     if math.isnan(facts.value):
         return "no evaluation has succeeded around the recommendation yet."
     values = counted(facts.measured, "evaluation")
+    if facts.kind == "exact":
+        return "exact, since re-evaluations of this point agree."
     if facts.confirmed:
-        return f"the mean of {values} of this very point."
-    worse = "low" if facts.maximize else "high"
+        return f"the {facts.kind} of {values} of this very point."
     return (
-        f"the mean of {values} around this point, none of them selected; it errs on the {worse} "
-        "side. Set confirm to measure the point itself."
+        "not measured: what the method expects here, or the mean of the last generation around "
+        "this point. Set confirm to measure the point itself."
     )
 
 
