@@ -9,13 +9,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import random
 import re
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -25,10 +23,11 @@ from typing import Any
 import numpy as np
 import threadpoolctl  # type: ignore[import-untyped]
 
-from noisewise_bench import methods, names, problems
+from noisewise_bench import behaviour, methods, names, problems
 from noisewise_bench.names import BenchError, Budget
 from noisewise_bench.problem import BudgetExceeded, FloatArray, Method, Oracle, Problem
 from noisewise_bench.provenance import provenance
+from noisewise_bench.randomness import global_random_state
 from noisewise_bench.record import NAN, Recorder, checkpoints
 
 #: The recommended point is stored up to this dimension.
@@ -83,6 +82,8 @@ class Row:
     code: str = ""
     environment: str = ""  # JSON
     finished: str = ""  # UTC
+    method_digest: str = ""  # of `behaviour`; empty where it is not known
+    problem_digest: str = ""
 
     @property
     def key(self) -> Key:
@@ -143,6 +144,12 @@ def run_task(task: Task) -> Row:
             dimension=len(problem.x0),
             evaluations=Budget.parse(task.budget).evaluations(problem),
             options=json.dumps(_options(task), default=repr, sort_keys=True),
+            method_digest=behaviour.of_method(task.method) if task.method_object is None else "",
+            problem_digest=(
+                behaviour.of_problems(behaviour.family(task.problem))
+                if task.problem_object is None
+                else ""
+            ),
         )
         return _run(task, problem, row)
     except Exception as error:
@@ -178,7 +185,7 @@ def _run(task: Task, problem: Problem, row: Row) -> Row:
     oracle = Oracle(problem, row.evaluations, noise, recorder)
     seed = method_seed(task.problem, task.seed)
     stopped, outcome = "method", None
-    with _global_random_state(seed):
+    with global_random_state(seed):
         start = time.perf_counter()
         try:
             outcome = run(oracle, row.evaluations, seed)
@@ -236,16 +243,3 @@ def _short(value: float) -> float | None:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-@contextmanager
-def _global_random_state(seed: int) -> Iterator[None]:
-    """Pin the global generators: a foreign method that uses them must still repeat itself."""
-    before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        random.setstate(before)
-        np.random.set_state(before_numpy)  # noqa: NPY002
