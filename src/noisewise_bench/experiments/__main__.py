@@ -1,9 +1,10 @@
-"""Run a study: ``python -m noisewise_bench.experiments NAME``, also NAME = coverage."""
+"""Run a study: ``python -m noisewise_bench.experiments NAME``, also coverage and mismatch."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from noisewise_bench.experiments import (
@@ -12,6 +13,7 @@ from noisewise_bench.experiments import (
     baselines,
     coverage,
     estimators,
+    mismatch,
     optuna_samplers,
     tasks,
 )
@@ -22,12 +24,17 @@ STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
     for module in (ablation, auto, baselines, estimators, optuna_samplers, tasks)
 }
+#: Studies whose rows are not those of a campaign.
+ALONE: dict[str, Callable[[list[str]], int]] = {
+    "coverage": coverage.main,
+    "mismatch": mismatch.main,
+}
 
 
 def main(argv: list[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else argv
-    if given[:1] == ["coverage"]:  # its rows are not those of a campaign
-        return coverage.main(given[1:])
+    if given[:1] and given[0] in ALONE:
+        return ALONE[given[0]](given[1:])
     parser = argparse.ArgumentParser(prog="noisewise_bench.experiments", description=__doc__)
     parser.add_argument("study", choices=sorted(STUDIES), help="which study")
     parser.add_argument("--instances", help="such as 1-5")
