@@ -9,7 +9,7 @@ measured against noise that is known: ``python -m noisewise_bench.experiments mi
 | bar D* | the same for ideal residuals (y - f) / s of the same evaluations |
 | I | W1(hat D, bar D): the pool is finite |
 | II | W1(bar D, bar D*): centres and scales are estimated |
-| III | mean of W1(law of a generation's ideal residuals, D_tau): which candidates are re-evaluated, and where |
+| III | mean of W1(law of a generation's ideal residuals, D_tau): chosen candidates differ |
 | IV | mean of W1(D_tau, D_t): the noise has changed since |
 | bound | on II: mean of min(2M, abs(f - f^)/s^ + abs(s - s^)/s^ min(abs(eps), M)) |
 
