@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from noisewise.core.strategy import Strategy
 from noisewise.executors import Evaluator
 from noisewise.executors.base import EvaluationTimeout, Limits
 from noisewise.methods.method import default_population
+from noisewise.noise import pairs
 from noisewise.noise.misranking import footrule, kendall, top_mu
 from noisewise.noise.samples import ranks
 from noisewise.space import Space, name_problem
@@ -24,6 +26,8 @@ from noisewise.trial import Trial
 
 #: Above this P noise decides the ranks; rankings without anything in common have 1/3.
 _NOISY, _VERY_NOISY = 0.12, 0.22
+#: The advice says what it would cost to put all but this share of pairs in the right order.
+_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,26 @@ class ProbeReport:
         strength = "matters" if self.P < _VERY_NOISY else "dominates"
         return (
             f'{share} (pure noise would give 33 %): noise {strength}. Use method="auto" and '
-            "spend evaluations on more candidates per generation rather than on repeating each."
+            "spend evaluations on more candidates per generation rather than on repeating each"
+            f"{self._price()}."
         )
+
+    def evaluations_for(self, target: float) -> float:
+        """About how many evaluations of each candidate it takes until at most a share ``target``
+        of all pairs is in the wrong order; inf where the two rankings have nothing in common.
+
+        >>> import noisewise as nw
+        >>> report = nw.ProbeReport(P=0.2, kendall=1 / 3, top_mu=0.2, nfev=40)
+        >>> report.evaluations_for(0.05), report.evaluations_for(0.2)
+        (40.0, 2.0)
+        """
+        return math.nan if np.isnan(self.kendall) else pairs.evaluations_for(target, self.kendall)
+
+    def _price(self) -> str:
+        k = self.evaluations_for(_SHARE)
+        if math.isinf(k):
+            return ": no number of repeats would order them"
+        return f": ordering {1 - _SHARE:.0%} of all pairs rightly would take about {k:.0f} each"
 
 
 def probe(

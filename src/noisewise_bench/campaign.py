@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import noisewise
+from noisewise_bench import behaviour
 from noisewise_bench import methods as method_names
 from noisewise_bench.names import BenchError, Budget
 from noisewise_bench.pools import DaskCluster, Inline, Pool, Processes
@@ -141,7 +142,7 @@ class Summary:
     found: int
     computed: int
     failed: int
-    stale: int  # rows of the grid that another version of noisewise computed
+    stale: int  # rows of the grid whose method or problem has changed since
 
 
 def run(
@@ -178,7 +179,7 @@ def run(
         if not tasks:
             raise BenchError(f"{store.path} holds no grid to go on with, so say what to run")
         planned = {task.key for task in tasks}
-        stale = store.keys(other_than=noisewise.__version__) & planned
+        stale = stale_keys(store) & planned
         again = (store.keys(failed=True) if retry_failed else set()) | (
             stale if redo_stale else set()
         )
@@ -193,6 +194,31 @@ def run(
             failed=n_failed,
             stale=0 if redo_stale else len(stale),
         )
+
+
+def stale_keys(store: Store) -> set[Key]:
+    """Keys of rows that were computed by a method or on a problem that behaves otherwise now.
+
+    Digests decide. Where there is none (a user's own method or problem), the version does.
+    """
+    return {
+        key
+        for key, version, *digests in store.made()
+        if any(
+            digest != now if now else version != noisewise.__version__
+            for digest, now in zip(digests, _now(key), strict=True)
+        )
+    }
+
+
+def _now(key: Key) -> tuple[str, str]:
+    """Digests of method and problem in the code as it is; empty where there is none."""
+    problem, method = key[:2]
+    try:
+        of_method = behaviour.of_method(method)
+    except BenchError:  # an object that was given by hand
+        of_method = ""
+    return of_method, behaviour.of_problems(behaviour.family(problem))
 
 
 def planned_tasks(store: Store) -> list[Task]:
@@ -244,7 +270,7 @@ class Status:
     failed: int
     missing: int
     unplanned: int  # computed by a script, or for objects no grid can name
-    stale: int  # computed by another version of noisewise than this one
+    stale: int  # their method or problem has changed since
     sources: tuple[tuple[str, str, int], ...]  # version, source fingerprint, rows
     errors: tuple[tuple[str, str, int], ...]  # method, error, rows
 
@@ -260,7 +286,7 @@ def status(db: str | Path) -> Status:
             failed=len(failed),
             missing=len(planned - there),
             unplanned=len(there - planned),
-            stale=len(store.keys(other_than=noisewise.__version__)),
+            stale=len(stale_keys(store)),
             sources=tuple(store.sources()),
             errors=tuple(store.errors()),
         )

@@ -94,7 +94,11 @@ def _run_parser(subparsers: Any) -> None:
     add("--workers", type=int, help="local processes (default: all cores)")
     add("--scheduler", metavar="ADDRESS", help="run on the Dask cluster at this address")
     add("--retry-failed", action="store_true", help="run failed rows again")
-    add("--redo-stale", action="store_true", help="run rows of other versions again")
+    add(
+        "--redo-stale",
+        action="store_true",
+        help="run rows again whose method or problem has changed",
+    )
     add("--reference", help="with --quick: compare with this method (default: cma-es)")
 
 

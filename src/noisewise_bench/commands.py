@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from noisewise_bench import names, problems, tables
+from noisewise_bench import behaviour, names, problems, tables
 from noisewise_bench.campaign import Grid, Summary, run, status
 from noisewise_bench.names import BenchError
 from noisewise_bench.score import compare, ranks
@@ -84,7 +84,10 @@ def _told(summary: Summary, db: str) -> str:
     if summary.failed:
         parts.append(f"{summary.failed} failed (see `noisewise bench status --db {db}`)")
     if summary.stale:
-        parts.append(f"{summary.stale} are of another version (--redo-stale computes them again)")
+        parts.append(
+            f"{summary.stale} are stale, their method or problem has changed (--redo-stale "
+            "computes them again)"
+        )
     return ", ".join(parts) + f"; rows are in {db}."
 
 
@@ -153,13 +156,27 @@ def _load(
         rows = [row for row in rows if row.problem in members]
     if not rows:
         raise BenchError(f"{db} holds no such rows yet")
-    versions = sorted({row.version for row in rows})
-    if len(versions) > 1 and not allow_mixed:
+    if not allow_mixed and (mixed := _mixed(rows)):
         raise BenchError(
-            f"{db} mixes rows of noisewise {' and '.join(versions)}: compute them again with "
-            "`run --redo-stale`, or pass --allow-mixed"
+            f"{db} mixes rows of {mixed}: compute them again with `run --redo-stale`, or pass "
+            "--allow-mixed"
         )
     return rows
+
+
+def _mixed(rows: Sequence[Row]) -> str:
+    """What several versions have computed, in words; empty if nothing."""
+    by_digest: dict[str, set[str]] = {}
+    for row in rows:
+        by_digest.setdefault(row.method, set()).add(row.method_digest)
+        by_digest.setdefault(behaviour.family(row.problem), set()).add(row.problem_digest)
+    several = [name for name, digests in by_digest.items() if len(digests) > 1]
+    if several:
+        return f"several versions of {names.one_of(sorted(several))}"
+    # A method or a problem of the user has no digest: the version has to do.
+    own = [row for row in rows if not row.method_digest or not row.problem_digest]
+    versions = sorted({row.version for row in own})
+    return f"noisewise {' and '.join(versions)}" if len(versions) > 1 else ""
 
 
 def _members(suites: Sequence[str], rows: Sequence[Row]) -> set[str]:

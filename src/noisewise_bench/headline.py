@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from noisewise_bench import stamps
+
 DIMENSIONS = (10, 20, 40)
 GROUPS = {
     "high misranking": "15 functions with severe misranking",
@@ -34,6 +36,13 @@ OTHERS = {
         f"sep-cma-es(population={k})" for k in (80, 96, 120)
     ),
 }
+#: Pages of the two studies, and what puts their results on the front pages.
+SOURCES = ("auto.md", "tasks.md")
+PAGES = ("README.md", "docs/which-method.md")
+COMMAND = (
+    "python -m noisewise_bench.headline --picture docs/assets/headline.svg "
+    f"--write {' '.join(PAGES)}"
+)
 BEGIN, END = "<!-- headline -->", "<!-- /headline -->"
 
 
@@ -101,6 +110,16 @@ def tables(found: Sequence[Duel]) -> str:
     return "\n".join(lines)
 
 
+def content(findings: Path) -> str:
+    """What stands between the marks of a page: the tables, what made them, whether it is stale."""
+    texts = [(findings / name).read_text(encoding="utf-8") for name in SOURCES]
+    made = stamps.union(found for text in texts if (found := stamps.read(text)) is not None)
+    printed = [stamps.command(text, "docs/findings") for text in texts]
+    again = " && ".join([*filter(None, printed), COMMAND])
+    parts = [stamps.mark(made, again), tables(duels(findings)), made.comment()]
+    return "\n\n".join(part.rstrip() for part in parts if part)
+
+
 def _cell(row: Sequence[Duel]) -> str:
     wins = " / ".join(f"{one.wins:.0%}".rstrip("%") for one in row)
     return f"{wins} %, {' / '.join(f'{one.diff:+.1f}' for one in row)}"
@@ -153,12 +172,12 @@ def _panel(ax: Any, found: Sequence[Duel], group: str) -> None:
         ax.annotate(words, (x, -0.42), fontsize=8, color="0.35", ha=side, va="center")
 
 
-def rewritten(page: str, content: str) -> str:
-    """``page`` with ``content`` between its marks."""
+def rewritten(page: str, block: str) -> str:
+    """``page`` with ``block`` between its marks."""
     inside = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTALL)
     if not inside.search(page):
         raise ValueError(f"the page has no {BEGIN} ... {END}")
-    return inside.sub(lambda _: f"{content}\n", page)
+    return inside.sub(lambda _: f"{block}\n", page)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -171,8 +190,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         found = duels(args.findings)
-        content = tables(found)
-        pages = {page: rewritten(page.read_text(encoding="utf-8"), content) for page in args.write}
+        made = content(args.findings)
+        pages = {page: rewritten(page.read_text(encoding="utf-8"), made) for page in args.write}
         for page, text in pages.items():
             page.write_text(text, encoding="utf-8")
         if args.picture is not None:
@@ -180,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(content)
+    print(made)
     return 0
 
 

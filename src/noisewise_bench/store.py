@@ -19,7 +19,9 @@ from noisewise_bench.record import NAN
 from noisewise_bench.task import Key, Row
 
 #: Changes when the columns change; a file of another format is refused, never guessed at.
-FORMAT = 1
+FORMAT = 2
+#: Columns that a file of format 1 lacks. Its rows get empty ones: not known, hence stale.
+_SINCE_1 = ("method_digest", "problem_digest")
 KEY = ("problem", "method", "budget", "seed")
 _COLUMNS = [field.name for field in dataclasses.fields(Row)]
 _AFFINITY = {"int": "INTEGER", "int | None": "INTEGER", "float": "REAL"}
@@ -52,7 +54,7 @@ class Store:
 
     def _open(self) -> None:
         found = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, FORMAT):
+        if found not in (0, 1, FORMAT):
             raise BenchError(
                 f"{self.path} has format {found}, this version reads format {FORMAT} only"
             )
@@ -66,6 +68,8 @@ class Store:
                 f"CREATE TABLE IF NOT EXISTS rows ({columns}, UNIQUE ({', '.join(KEY)}))"
             )
             self._db.execute("CREATE TABLE IF NOT EXISTS grids (grid TEXT UNIQUE)")
+            for name in _SINCE_1 if found == 1 else ():
+                self._db.execute(f"ALTER TABLE rows ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
 
     def put(self, rows: Iterable[Row], *, replace: bool = False) -> None:
@@ -84,16 +88,17 @@ class Store:
         found = self._db.execute(f"SELECT {', '.join(_COLUMNS)} FROM rows ORDER BY {_key()}")
         return [Row(*map(_from_sql, _COLUMNS, values)) for values in found]
 
-    def keys(self, *, failed: bool | None = None, other_than: str | None = None) -> set[Key]:
-        """Keys that are there: all, (not) failed ones, those of a version ``other_than``."""
-        where, values = ["1"], []
-        if failed is not None:
-            where.append(f"error IS {'NOT ' if failed else ''}NULL")
-        if other_than is not None:
-            where.append("version != ?")
-            values.append(other_than)
-        query = f"SELECT {_key()} FROM rows WHERE {' AND '.join(where)}"
-        return set(self._db.execute(query, values))
+    def keys(self, *, failed: bool | None = None) -> set[Key]:
+        """Keys that are there: all, or (not) failed ones."""
+        where = "1" if failed is None else f"error IS {'NOT ' if failed else ''}NULL"
+        return set(self._db.execute(f"SELECT {_key()} FROM rows WHERE {where}"))
+
+    def made(self) -> list[tuple[Key, str, str, str]]:
+        """(key, version, digest of the method, digest of the problem) of every row."""
+        found = self._db.execute(
+            f"SELECT {_key()}, version, method_digest, problem_digest FROM rows ORDER BY {_key()}"
+        )
+        return [(tuple(values[:4]), *values[4:]) for values in found]
 
     def sources(self) -> list[tuple[str, str, int]]:
         """(version, source fingerprint, number of rows), most rows first."""

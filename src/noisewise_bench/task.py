@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import threadpoolctl
 
-from noisewise_bench import methods, names, problems
+from noisewise_bench import behaviour, methods, names, problems
 from noisewise_bench.names import BenchError, Budget
-from noisewise_bench.peers._common import global_random_state
 from noisewise_bench.problem import BudgetExceeded, FloatArray, Method, Oracle, Problem
 from noisewise_bench.provenance import provenance
+from noisewise_bench.randomness import global_random_state
 from noisewise_bench.record import NAN, Recorder, checkpoints
 
 #: The recommended point is stored up to this dimension.
@@ -82,6 +82,8 @@ class Row:
     code: str = ""
     environment: str = ""  # JSON
     finished: str = ""  # UTC
+    method_digest: str = ""  # of `behaviour`; empty where it is not known
+    problem_digest: str = ""
 
     @property
     def key(self) -> Key:
@@ -142,6 +144,12 @@ def run_task(task: Task) -> Row:
             dimension=len(problem.x0),
             evaluations=Budget.parse(task.budget).evaluations(problem),
             options=json.dumps(_options(task), default=repr, sort_keys=True),
+            method_digest=behaviour.of_method(task.method) if task.method_object is None else "",
+            problem_digest=(
+                behaviour.of_problems(behaviour.family(task.problem))
+                if task.problem_object is None
+                else ""
+            ),
         )
         return _run(task, problem, row)
     except Exception as error:

@@ -92,7 +92,8 @@ def test_a_model_that_does_not_predict_hands_over(seed: int) -> None:
     assert r.nfev == 150
     assert f"a model handed over after {handed_over} values" in r.message
     model = r.history["evaluations"] <= handed_over
-    assert model.any() and not model.all()
+    assert model.any()
+    assert not model.all()
     assert np.isnan(r.history["sigma"][model]).all()
     assert (r.history["sigma"][~model] > 0.0).all()
     assert np.isnan(r.history["noise_share"][~model]).all()

@@ -29,16 +29,62 @@ def test_bounds_hold_for_any_overhead(population: int, k_max: int, budget: int, 
     assert budget // (population + k_max) <= T <= budget // population
 
 
-def test_expected_depth() -> None:
-    """Wald: B/(lambda + E K) - 1 < E T <= B/(lambda + E K) for independent K_t."""
+def _expected_depth(budget: int, costs: list[int], p: list[float]) -> float:
+    """E T for independent costs, exactly: by the cost of the first generation."""
+    E = np.zeros(budget + 1)
+    for left in range(budget + 1):
+        E[left] = sum(q * (1.0 + E[left - c]) for c, q in zip(costs, p, strict=True) if c <= left)
+    return float(E[budget])
+
+
+@st.composite
+def _laws(draw: st.DrawFn) -> tuple[list[int], list[float]]:
+    """A law of the cost of a generation: values and probabilities."""
+    costs = draw(st.lists(st.integers(1, 60), min_size=1, max_size=4, unique=True))
+    raw = [draw(st.integers(1, 100)) for _ in costs]
+    return costs, [r / sum(raw) for r in raw]
+
+
+@given(law=_laws(), budget=st.integers(0, 300))
+def test_expected_depth(law: tuple[list[int], list[float]], budget: int) -> None:
+    """T + 1 is a stopping time: mu E[T + 1] = B + E[overshoot], where the overshoot is at least 1,
+    at most the largest cost, and at most E C^2 / mu on average (Lorden). Hence
+    (B + 1)/mu - 1 <= E T <= min(B + C_max, B + E C^2/mu)/mu - 1."""
+    costs, p = law
+    mean, square = (sum(q * c**n for c, q in zip(costs, p, strict=True)) for n in (1, 2))
+    depth = _expected_depth(budget, costs, p)
+    slack = 1e-9
+    assert (budget + 1) / mean - 1.0 <= depth + slack
+    assert depth <= (budget + max(costs)) / mean - 1.0 + slack
+    assert depth <= (budget + square / mean) / mean - 1.0 + slack
+
+
+def test_the_published_bound_fails_where_costs_vary() -> None:
+    """E T <= B/mu, which treats T itself as a stopping time, is wrong: it is not known at the end
+    of generation T that the next one will not fit. The excess is at most Var C / mu^2."""
+    costs, p, budget = [1, 100], [0.99, 0.01], 39  # lambda = 1, K in {0, 99}
+    mean = 1.99
+    depth = _expected_depth(budget, costs, p)
+    assert depth == pytest.approx(32.1, abs=0.05)
+    assert budget / mean == pytest.approx(19.6, abs=0.05)
+    assert depth > budget / mean
+    variance = 99.0**2 * 0.01 * 0.99
+    assert depth <= budget / mean + variance / mean**2
     rng = np.random.default_rng(0)
-    population, budget, mean_cost = 10, 300, 12.0
-    depths = [
-        _depth(budget, [population + int(K) for K in rng.integers(0, 5, size=31)])
-        for _ in range(4000)
-    ]
-    assert budget / mean_cost - 1.0 < np.mean(depths) <= budget / mean_cost
-    assert np.ptp(depths) >= 2
+    drawn = [_depth(budget, rng.choice(costs, size=40, p=p).tolist()) for _ in range(4000)]
+    assert np.mean(drawn) == pytest.approx(depth, abs=4.0 * np.std(drawn) / 4000**0.5)
+
+
+@given(population=st.integers(4, 40), k_max=st.integers(0, 4), budget=st.integers(1, 600))
+def test_the_approximation_holds_where_costs_hardly_vary(
+    population: int, k_max: int, budget: int
+) -> None:
+    """K_t uniform on 0..K_max with K_max <= lambda: E T is B/mu up to one generation, because
+    Var C/mu^2 is at most 1/12 then."""
+    costs = [population + K for K in range(k_max + 1)]
+    depth = _expected_depth(budget, costs, [1.0 / len(costs)] * len(costs))
+    mean = population + k_max / 2.0
+    assert budget / mean - 1.0 < depth <= budget / mean + 1.0 / 12.0
 
 
 @pytest.mark.parametrize("k_max", [0, 1, 3, 8])

@@ -1,9 +1,10 @@
-"""Run a study: ``python -m noisewise_bench.experiments NAME``, also NAME = coverage."""
+"""Run a study: ``python -m noisewise_bench.experiments NAME``, also coverage and mismatch."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from noisewise_bench.experiments import (
@@ -12,6 +13,7 @@ from noisewise_bench.experiments import (
     baselines,
     coverage,
     estimators,
+    mismatch,
     optuna_samplers,
     small,
     tasks,
@@ -23,16 +25,20 @@ STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
     for module in (ablation, auto, baselines, estimators, optuna_samplers, tasks)
 }
+#: Studies whose rows are not those of a campaign.
+ALONE: dict[str, Callable[[list[str]], int]] = {
+    "coverage": coverage.main,
+    small.NAME: small.main,
+    "mismatch": mismatch.main,
+}
 
 
 def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
-    if argv[:1] == [small.NAME]:  # it has tiers and peers, and therefore options of its own
-        return small.main(argv[1:])
-    if argv[:1] == ["coverage"]:  # its rows are not those of a campaign
-        return coverage.main(argv[1:])
+    if argv[:1] and argv[0] in ALONE:
+        return ALONE[argv[0]](argv[1:])
     parser = argparse.ArgumentParser(prog="noisewise_bench.experiments", description=__doc__)
-    parser.add_argument("study", choices=sorted([*STUDIES, small.NAME]), help="which study")
+    parser.add_argument("study", choices=sorted([*STUDIES, *ALONE]), help="which study")
     parser.add_argument("--instances", help="such as 1-5")
     parser.add_argument("--dimensions", help="such as 10,40")
     parser.add_argument("--seeds", help="noise seeds, such as 1-2")

@@ -20,12 +20,16 @@ from typing import Any
 import numpy as np
 
 import noisewise
+from noisewise_bench import behaviour
 from noisewise_bench.names import BenchError, numbers
 from noisewise_bench.peers._common import library
+from noisewise_bench.stamps import Stamp
 from noisewise_bench.tables import Column, Table, plain
 
 BUDGETS = (60, 150)
 N_FOLDS = 5
+#: What NoisewiseSearchCV searches with.
+METHOD = "auto"
 #: Fits that estimate the truth; they differ in their seeds.
 N_TRUTH = 5
 
@@ -207,7 +211,8 @@ def main(argv: list[str] | None = None) -> int:
     )
     page = (
         "# A scikit-learn search by single fits\n\n"
-        f"Printed by `{command}` (noisewise {noisewise.__version__}).\n\n{found.markdown()}\n"
+        f"Printed by `{command}` (noisewise {noisewise.__version__}).\n\n{found.markdown()}\n\n"
+        f"{Stamp(methods={METHOD: behaviour.of_method(METHOD)}).comment()}\n"
     )
     (args.out / "sklearn.md").write_text(page, encoding="utf-8")
     (args.out / "sklearn-1.csv").write_text(found.csv().rstrip("\n") + "\n", encoding="utf-8")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import noisewise
+from noisewise_bench import stamps
 from noisewise_bench.campaign import Grid, run
 from noisewise_bench.problems import suite
 from noisewise_bench.score import Comparison, compare
@@ -38,18 +39,18 @@ class Study:
 
 
 def execute(study: Study, scope: Scope, db: Path, workers: int | None) -> list[Row]:
-    """Run what is missing in ``db``; the rows of this scope."""
+    """Run what is missing or stale in ``db``; the rows of this scope."""
     return collect(study.grids(scope), db, workers)
 
 
 def collect(grids: Sequence[Grid], db: Path, workers: int | None) -> list[Row]:
-    """Run what is missing of the grids in ``db``; the rows of these grids."""
+    """Run what is missing or stale of the grids in ``db``; the rows of these grids."""
     if not grids:
         return []
     db.parent.mkdir(parents=True, exist_ok=True)
     wanted: set[Key] = set()
     for grid in grids:
-        run(grid, db, workers=workers)
+        run(grid, db, workers=workers, redo_stale=True)
         wanted |= {task.key for task in grid.tasks()}
     with Store(db, create=False) as store:
         return [row for row in store.rows() if row.key in wanted]
@@ -73,6 +74,7 @@ def write(study: Study, scope: Scope, rows: Sequence[Row], out: Path) -> Path:
     for i, table in enumerate(tables, start=1):
         parts.append(table.markdown())
         (out / f"{study.name}-{i}.csv").write_text(table.csv().rstrip("\n") + "\n")
+    parts.append(stamps.of_rows(rows).comment())
     page.write_text("\n\n".join(parts) + "\n")
     return page
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import noisewise
+from noisewise_bench import behaviour, stamps
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.study import commas, span
 from noisewise_bench.figures import Panel, save
+from noisewise_bench.stamps import Stamp
 from noisewise_bench.tables import Table
 from noisewise_bench.task import Row
 
@@ -97,9 +99,25 @@ def write(artifact: Artifact, scale: Scale, rows: Sequence[Row], out: Path) -> P
     for i, table in enumerate(made.tables, start=1):
         parts.append(table.markdown())
         (out / f"{artifact.name}-{i}.csv").write_text(table.csv().rstrip("\n") + "\n")
+    parts.append(stamp(artifact, rows).comment())
     page = out / f"{artifact.name}.md"
     page.write_text("\n\n".join(parts) + "\n")
     return page
+
+
+def stamp(artifact: Artifact, rows: Sequence[Row]) -> Stamp:
+    """What made the artifact: the methods and problems of its rows, or its own computation."""
+    if rows:
+        return stamps.of_rows(rows)
+    return Stamp(computed={artifact.name: stamps.of_computed(artifact.name)})
+
+
+def digest(artifact: Artifact) -> str:
+    """Digest of an artifact that needs no campaign: of its quick tables as shown."""
+    quick = Scale("quick")
+    if artifact.grids(quick):
+        return ""
+    return behaviour.digest([table.cells() for table in artifact.make([], quick).tables])
 
 
 def command(artifact: Artifact, scale: Scale) -> str:
