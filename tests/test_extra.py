@@ -37,6 +37,7 @@ def run(path: Path, extra: Any, stop_after: int | None = None) -> nw.Result:
         sigma0=1.0,
         budget=60,
         rng=0,
+        method="cma-es",
         checkpoint=path,
         extra=extra,
         callback=callback,

@@ -280,7 +280,7 @@ def test_values_that_are_there_are_kept_when_a_run_is_interrupted(tmp_path: Path
         if intermediate_result.nit == 2:
             raise KeyboardInterrupt
 
-    path, given = tmp_path / "run", {**_GOOD, "executor": Immediate(), "lookahead": 4}
+    path, given = tmp_path / "run", {**_GOOD, "executor": Immediate(), "lookahead": 4, "confirm": 0}
     r = nw.minimize(fun, **given, callback=interrupt, checkpoint=path, interrupt="return")
     assert len(calls) == 2 * 6 + 4
     assert r.nfev == len(calls)

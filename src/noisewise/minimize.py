@@ -201,6 +201,8 @@ def _loop(
                     journal.refresh(opt.method, search.run, opt.extra, opt._about)
                 if callback is not None and _wants_to_stop(callback, opt.result()):
                     opt.stop()
+        if progress is not None:  # the last phase is no generation
+            progress.update()
     except BaseException:
         _rescue(opt, evaluator, journal, whole)
         raise

@@ -58,7 +58,7 @@ def test_limits_of_threads_and_pools() -> None:
             release.wait(60.0)
         return support.bumpy(x)
 
-    options = _GOOD | {"budget": 12}
+    options = _GOOD | {"budget": 12, "confirm": 0}
     try:
         r = nw.minimize(fun, **options, executor=executors.threads(3, timeout=1.0))
         assert r.n_failures > 0

@@ -90,7 +90,7 @@ def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any)
                 holders.get(mark["id"], (claim, trial)), (claim, trial), key=lambda pair: pair[0]
             )
     named = _distributions.named(SPACE)
-    opt = nw.Optimizer(budget=budget, bounds=named.bounds, rng=seed, **options)
+    opt = nw.Optimizer(budget=budget, bounds=named.bounds, rng=seed, confirm=0, **options)
     used, waiting = 0, opt.ask()
     while waiting:
         trial = waiting.pop(0)

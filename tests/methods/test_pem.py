@@ -26,7 +26,7 @@ def test_draws_are_not_charged() -> None:
         drawn.append(n * len(X))
         return _draws(X, n, rng)
 
-    opt = support.start(PEM(draws=counting, n_draws=50, population=6), budget=60)
+    opt = support.start(PEM(draws=counting, n_draws=50, population=6), budget=60, confirm=0)
     support.drive(opt)
     assert opt.spent == 60
     assert drawn == [300] * 10
@@ -46,6 +46,7 @@ def test_draws_see_the_users_coordinates() -> None:
         bounds=[(0.0, 1.0), (100.0, 900.0)],
         method=PEM(draws=looking, population=8),
         rng=0,
+        confirm=0,
     )
     asked = [t.x for t in opt.ask()]
     opt.tell(list(range(8)), np.ones(8))

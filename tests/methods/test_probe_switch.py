@@ -12,7 +12,7 @@ import pytest
 import noisewise as nw
 import support
 from noisewise._types import FloatArray
-from noisewise.methods import CMAES, LRACMAES, RBPEM, ProbeSwitch, Racing, Resample, Watchful
+from noisewise.methods import CMAES, LRACMAES, RBPEM, Auto, ProbeSwitch, Racing, Resample, Watchful
 from noisewise.methods.probe_switch import FEW
 
 LAMBDA = 10
@@ -286,6 +286,7 @@ def test_any_budget(budget: int, warm_start: bool) -> None:
         ({"threshold": 1.5}, "threshold must be a number between 0 and 1, got 1.5"),
         ({"low": "cma-es"}, "low must be an evolution strategy or None, got 'cma-es'"),
         ({"high": RBPEM}, "high must be an evolution strategy"),
+        ({"low": Auto()}, "low must be an evolution strategy or None, got Auto"),
         ({"low": CMAES()}, "low must have covariance='diagonal' as here, got 'full'"),
         (
             {"low": CMAES(covariance="diagonal"), "high": RBPEM(rates="fixed")},

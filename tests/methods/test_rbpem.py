@@ -79,7 +79,7 @@ def test_boundary_band() -> None:
 
 def test_deterministic_objectives_keep_hard_weights() -> None:
     """Re-evaluations that repeat exactly leave nothing to smooth: mu_eff stays the profile's."""
-    opt = support.start(RBPEM(k_max=1, population=10), budget=220)
+    opt = support.start(RBPEM(k_max=1, population=10), budget=220, confirm=0)
     support.drive(opt, lambda t: float(t.x @ t.x))
     w = Log().weights(10)
     np.testing.assert_allclose(opt.result().history["mu_eff"], 1.0 / (w @ w))
@@ -108,7 +108,7 @@ def test_noise_flattens_the_weights() -> None:
 
 def test_control_has_the_same_samples_and_hard_ranks() -> None:
     """expected=False: re-evaluations as before, weights of the profile."""
-    opt = support.start(RBPEM(expected=False, population=10), budget=220)
+    opt = support.start(RBPEM(expected=False, population=10), budget=220, confirm=0)
     support.drive(opt)
     r, w = opt.result(), Log().weights(10)
     np.testing.assert_allclose(r.history["mu_eff"], 1.0 / (w @ w))
@@ -165,7 +165,7 @@ def test_fallback_is_hard_ranks_throughout_if_it_always_fires() -> None:
     """A pool that is never large enough never gets a say."""
     small = NoiseModel(pool_size=20)
     method = RBPEM(fallback=("pool_size",), noise=small, population=8, diagnostics_every=1)
-    opt = support.start(method, budget=180)
+    opt = support.start(method, budget=180, confirm=0)
     support.drive(opt)
     w = Log().weights(8)
     np.testing.assert_allclose(opt.result().history["mu_eff"], 1.0 / (w @ w))

@@ -26,7 +26,7 @@ def test_without_noise_k_evaluations_only_cost() -> None:
 
 
 def test_every_candidate_is_evaluated_k_times() -> None:
-    opt = nw.Optimizer([1.0] * 4, sigma0=1.0, budget=160, method=Resample(k=4), rng=0)
+    opt = nw.Optimizer([1.0] * 4, sigma0=1.0, budget=160, method=Resample(k=4), rng=0, confirm=0)
     while not opt.done:
         trials = opt.ask()
         points, counts = np.unique([t.x for t in trials], axis=0, return_counts=True)

@@ -20,8 +20,8 @@ from noisewise.methods import Method
 #: One of each kind of plan, adaptation and recommender.
 _METHODS = [
     support.with_population(support.METHODS[name], 5)
-    for name in ("auto", "cma-es", "resample", "racing", "uh-cma-es", "rb-pem", "probe-switch")
-]
+    for name in ("watchful", "cma-es", "resample", "racing", "uh-cma-es", "rb-pem", "probe-switch")
+] + [support.METHODS["auto"]]
 
 
 class AskAndTell(RuleBasedStateMachine):
@@ -41,10 +41,16 @@ class AskAndTell(RuleBasedStateMachine):
         workers=st.sampled_from([1, 3]),
         lookahead=st.integers(0, 6),
         late=st.integers(0, 3),
-        share=st.sampled_from([0.0, 0.2]),
+        share=st.sampled_from([0.0, 0.2, None]),
     )
     def begin(
-        self, method: Method, budget: int, workers: int, lookahead: int, late: int, share: float
+        self,
+        method: Method,
+        budget: int,
+        workers: int,
+        lookahead: int,
+        late: int,
+        share: float | None,
     ) -> None:
         self.budget = budget
         self.opt = nw.Optimizer(
@@ -56,7 +62,7 @@ class AskAndTell(RuleBasedStateMachine):
             workers=workers,
             lookahead=lookahead,
             late=late,
-            confirm=int(share * budget),
+            confirm="auto" if share is None else int(share * budget),
         )
         #: Handed out and not told; told; failures.
         self.held: dict[int, Any] = {}

@@ -28,8 +28,15 @@ def test_it_is_impossible_to_overspend(
             assert ledger.charged == before + base + again
         assert ledger.charged + ledger.remaining == budget
         assert ledger.remaining >= reserve
-    left = ledger.remaining
-    assert ledger.charge_confirmation() == left
+    left, search = ledger.remaining, ledger.charged
+    race = data.draw(st.integers(0, left))
+    with pytest.raises(AssertionError, match="more than is left"):
+        ledger.charge_final(race=race, confirmation=left - race + 1)
+    ledger.charge_final(race=race)
+    assert (ledger.race, ledger.remaining) == (race, left - race)
+    ledger.charge_final(confirmation=left - race)
+    assert ledger.confirmation == left - race
+    assert ledger.base + ledger.reevaluation == search
     assert ledger.charged == budget
     assert ledger.free == ledger.remaining == 0
 

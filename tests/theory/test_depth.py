@@ -100,6 +100,7 @@ def test_bounds_hold_in_a_run(k_max: int) -> None:
         budget=budget,
         method=RBPEM(k_max=k_max, population=population),
         rng=0,
+        confirm=0,
     )
     assert (r.history["population"] == population).all()
     assert budget // (population + k_max) <= r.nit <= budget // population

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..problem import FloatArray, Oracle
+from ..randomness import global_random_state as global_random_state
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,3 @@ def inside(oracle: Oracle, x: Any) -> FloatArray:
     """The point moved to the nearest one in the problem's box."""
     low, high = oracle.bounds or (-np.inf, np.inf)
     return np.asarray(np.clip(x, low, high), dtype=float)
-
-
-@contextmanager
-def global_random_state(seed: int) -> Iterator[None]:
-    """Pin the global generators: a foreign method that uses them must still repeat itself."""
-    before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        random.setstate(before)
-        np.random.set_state(before_numpy)  # noqa: NPY002
