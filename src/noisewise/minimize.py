@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
@@ -46,7 +47,7 @@ def minimize(
     extra: Mapping[str, Any] | None = None,
     progress: bool = False,
     timeout: float | None = None,
-    retries: int = 2,
+    retries: int | None = None,
     lookahead: int | None = None,
     late: int = 0,
     interrupt: str = "raise",
@@ -131,7 +132,7 @@ def minimize(
     one_of("interrupt", interrupt, ("raise", "return"))
     _check_callables(fun, callback)
     given, progress = arguments("args", args), flag("progress", progress)
-    path, limits, objective = _path(checkpoint), Limits(timeout, retries), fun
+    path, limits, objective = _path(checkpoint), _limits(timeout, retries), fun
     named, x0, _ = name_problem(space, x0, bounds)
     fun = fun if named is None else named.objective(fun)
     with executors.start(fun, given, vectorized, workers, executor, limits) as evaluator:
@@ -279,6 +280,18 @@ def _attach(error: KeyboardInterrupt, opt: Optimizer, path: Path | None) -> None
     how = so_far if path is None else f"the same call goes on from {path}"
     said = f"interrupted after {opt.spent} of {opt.budget} evaluations; {how}"
     error.args = error.args or (said,)
+
+
+def _limits(timeout: float | None, retries: int | None) -> Limits:
+    """Limits of evaluations, which belong to the executor."""
+    if timeout is not None or retries is not None:
+        warnings.warn(
+            "timeout and retries of minimize are deprecated: set them on the executor, as in "
+            "executor=noisewise.executors.processes(4, timeout=60, retries=2)",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    return Limits(timeout, 2 if retries is None else retries)
 
 
 def _check_callables(fun: Any, callback: Any) -> None:
