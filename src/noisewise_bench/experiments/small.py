@@ -115,10 +115,13 @@ def write(tier: str, method: str, rows: Sequence[Row], out: Path) -> Path:
         raise BenchError(f"the file has no rows of {method!r} in this tier")
     out.mkdir(parents=True, exist_ok=True)
     name = f"{NAME}-held-out" if tier == "held-out" else NAME
+    others = sorted({row.method for row in rows} - {method})
+    ours = " ".join(f"'{other}'" for other in others if not is_peer(other))
+    peers = " ".join(filter(is_peer, others))
     parts = [
         f"# {method} at few evaluations",
-        f"`python -m noisewise_bench.experiments small --tier {tier} --method '{method}'` "
-        f"(noisewise {noisewise.__version__}, {len(rows)} runs).",
+        f"`python -m noisewise_bench.experiments small --tier {tier} --method '{method}' "
+        f"--methods {ours} --peers {peers}` (noisewise {noisewise.__version__}, {len(rows)} runs).",
         "Win rates count ties as one half. Regret is the true value of the returned point above "
         "the optimum (for tasks: its expected cost), floored at 1e-8. Problems are described in "
         "[the guide](../guides/bench-problems.md), peers in [their own](../guides/peers.md). "

@@ -94,7 +94,7 @@ TIERS: Final[dict[str, Tier]] = {
             Block((2,), ("50d",), (1,)),
             Block((10,), ("20d",), (1,)),
         ),
-        (1, 2, 3),
+        (1, 2),
     ),
     "full": Tier(
         (

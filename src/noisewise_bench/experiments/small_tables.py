@@ -179,7 +179,7 @@ def matrix(
 
 
 def levels(rows: Sequence[Row], ours: str, others: Sequence[str], heads: Sequence[str]) -> Table:
-    """Mean log10 regret of every method in every cell, over the problems that all of it share."""
+    """Mean log10 regret of every method that ran on all problems of a cell."""
     methods = [ours, *others]
     body = []
     for cell, members in _cells(rows, heads):
@@ -226,7 +226,8 @@ def speed(rows: Sequence[Row], methods: Sequence[str]) -> Table:
         Column("s per evaluation", meaning="median, the problem's own time left out"),
         Column("s per run", meaning="median"),
     )
-    return Table("Time in the method", columns, tuple(body))
+    notes = ("Times depend on the machine and on what else it was doing.",)
+    return Table("Time in the method", columns, tuple(body), notes)
 
 
 def _cells(rows: Sequence[Row], heads: Sequence[str]) -> list[tuple[tuple[Any, ...], list[Row]]]:

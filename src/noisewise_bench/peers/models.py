@@ -32,7 +32,7 @@ class PyBADS:
     """BADS told that the function is noisy; its ten final samples come out of the budget.
 
     The plausible box, in which it starts its design, leaves out a twentieth of the box on each
-    side: on public problems that was better than a quarter, and about as good as nothing.
+    side, because nothing is known about where the optimum lies.
     """
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
