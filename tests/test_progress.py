@@ -41,7 +41,7 @@ def test_nothing_unless_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_on_a_terminal_one_line_rewrites_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     text = run(Terminal(), monkeypatch)
     states = [line for line in text.rstrip("\n").split("\r") if line]
-    assert len(states) == 21
+    assert len(states) == 20 + 2  # generations, the end of the last phase, and of the run
     assert "10/100" in states[1]
     assert "100/100" in states[-1]
     assert "█" * 28 in states[-1]
