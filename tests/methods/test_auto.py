@@ -135,6 +135,32 @@ def test_a_model_that_predicts_stays() -> None:
     assert "Gaussian process" in opt.result().message
 
 
+def test_a_small_feasible_corner_is_found() -> None:
+    """The model proposes one point at a time; a few failures in a row do not end the run."""
+    for seed in range(5):
+        r = nw.minimize(
+            lambda x: np.nan if x.max() > 0.45 else float(x @ x),
+            bounds=[(0, 1)] * 2,
+            budget=40,
+            rng=seed,
+        )
+        assert r.nfev == 40
+        assert r.x.max() <= 0.45
+
+
+def test_open_bounds_do_not_send_the_model_away() -> None:
+    """From x0 = 2 with steps of 1, no evaluation lies dozens of steps away."""
+    far: list[float] = []
+
+    def sphere(x: np.ndarray) -> float:
+        far.append(float(np.abs(x - 2.0).max()))
+        return float(x @ x)
+
+    for seed in range(3):
+        nw.minimize(sphere, [2.0] * 3, sigma0=1.0, budget=40, rng=seed)
+    assert max(far) < 20.0
+
+
 def test_resume_is_exact_across_the_hand_over(tmp_path: Path) -> None:
     """Saved and loaded again and again, before and after the model hands over."""
     path, told = tmp_path / "run", 0

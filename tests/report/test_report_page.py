@@ -18,6 +18,7 @@ from noisewise.methods import CMAES, RBPEM, Method
 from noisewise.report import facts
 from noisewise.report.page import page
 from noisewise.report.svg import Axis, Chart, Series, draw, short
+from noisewise.report.text import summary
 
 #: Names cannot hold spaces, braces or "="; values of choices and commands can.
 HOSTILE = {
@@ -175,6 +176,29 @@ def test_equal_values_are_exact_where_candidates_tie() -> None:
     assert "agreed exactly" in opt.result().message
     assert opt.result().misranking == 0.0
     assert facts.of(opt, "run").exact
+
+
+@pytest.mark.parametrize("budget", [40, 600])  # a model, an evolution strategy
+def test_what_is_exact_is_not_called_luck(budget: int) -> None:
+    opt = nw.Optimizer(budget=budget, bounds=[(0, 1)] * 3, rng=0)
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, float(trial.x @ trial.x))
+    assert opt.result().estimate == "exact"
+    said = summary(facts.of(opt, "run"))
+    assert "Do not trust it" not in said
+    assert "re-evaluations" in said.split("Luckiest")[0]
+
+
+@pytest.mark.parametrize("method", ["auto", "watchful", "cma-es"])
+@pytest.mark.parametrize("budget", [59, 60, 61, 62])
+def test_a_point_that_was_not_measured_is_not_said_to_be(method: str, budget: int) -> None:
+    """Also where a single evaluation was left over."""
+    opt = run(method, budget, confirm=0, fail=0.0)
+    found, said = facts.of(opt, "run"), " ".join(summary(facts.of(opt, "run")).split())
+    assert found.confirmed == (opt.result().estimate != "unknown")
+    assert ("of this very point" in said) == found.confirmed
+    assert "the mean of 0 evaluations" not in said
 
 
 def test_names_of_a_wrong_space_are_not_used() -> None:

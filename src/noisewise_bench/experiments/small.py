@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import noisewise
+from noisewise_bench import stamps
 from noisewise_bench.campaign import Grid, run
 from noisewise_bench.experiments.small_grid import (
     PEERS,
@@ -131,6 +132,8 @@ def write(tier: str, method: str, rows: Sequence[Row], out: Path) -> Path:
         parts.append(table.markdown())
         (out / f"{name}-{i}.csv").write_text(table.csv().rstrip("\n") + "\n")
     (out / f"{name}-cells.csv").write_text(cells(rows, method).csv().rstrip("\n") + "\n")
+    # Peers are told by their packages' versions, in the rows; their runs take too long to repeat.
+    parts.append(stamps.of_rows(row for row in rows if not is_peer(row.method)).comment())
     page = out / f"{name}.md"
     page.write_text("\n\n".join(parts) + "\n")
     return page
