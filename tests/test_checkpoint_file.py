@@ -342,10 +342,11 @@ def test_wrong_fields_of_every_method(method: Method, tmp_path: Path) -> None:
     if content["method"] is None:
         pytest.skip("holds a function, so the file alone is not enough")
     refused = 0
-    for n, where in enumerate(leaves(content)):
+    slow = "noise_share" in method.columns  # a model is fitted in each of the runs
+    for n, where in enumerate(list(leaves(content))[:: 4 if slow else 1]):
         value = _REPLACEMENTS[(7 * n) % len(_REPLACEMENTS)]
         refused += not check(path, replaced(content, where, value), where)
-    assert refused > 20
+    assert refused > (5 if slow else 20)
 
 
 def test_missing_and_additional_fields(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import functools
 import gc
 import tracemalloc
 
+import pytest
+
 import noisewise as nw
 import support
 from noisewise.methods import Method
@@ -23,6 +25,8 @@ def traced() -> int:
 def test_memory_does_not_grow(named_method: Method) -> None:
     """A row of scalars per generation, twice that while the table doubles, and the table of
     diagnostics; rings are full after the first part of the run."""
+    if named_method.name == "gp":
+        pytest.skip("its points are bounded, see test_a_model_remembers_its_newest_points")
     method = support.with_population(named_method, 4)
     opt = support.start(method, d=2, budget=10**6)
 
@@ -45,6 +49,16 @@ def test_memory_does_not_grow(named_method: Method) -> None:
     row = 8 * len(opt.result().history)
     # One float kept per evaluation would be 60 kB.
     assert growth < 3 * row * (opt.generation - generations) + 15_000
+
+
+def test_a_model_remembers_its_newest_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noisewise.methods.gp._REMEMBERED", 30)
+    opt = support.start(support.METHODS["gp"], d=2, budget=60)
+    support.drive(opt)
+    seen = opt._run.memory.model.measured
+    assert len(seen.y) == 30
+    assert len(seen.X) <= 30
+    assert seen.at.max() == len(seen.X) - 1
 
 
 def test_trials_are_let_go(named_method: Method) -> None:

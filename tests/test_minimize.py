@@ -52,7 +52,7 @@ def test_result() -> None:
     assert r.method == "cma-es"
     assert math.isnan(r.misranking)
     assert {len(column) for column in r.history.values()} == {r.nit}
-    assert r.history["evaluations"][-1] == 60
+    assert r.history["evaluations"][-1] == 59  # and one that measured x
     assert isinstance(r.diagnostics, dict)
     assert r.x @ r.x < 3.0
 
@@ -158,8 +158,9 @@ def test_everything_fails(method: Method, on_error: str) -> None:
     r = nw.minimize(Failing(how), **(_GOOD | {"budget": 500}), method=method, on_error=on_error)
     assert not r.success
     assert r.status == ALL_FAILED
-    assert "gave up: 3 generations in a row had no successful evaluation" in r.message
-    assert r.nit == 3
+    assert f"gave up: {r.nit} generations in a row had no successful evaluation" in r.message
+    assert r.nit == 3 or method.name == "gp"  # which proposes one at a time
+    assert r.nfev >= 21
     assert r.n_failures == r.nfev < 500
     np.testing.assert_array_equal(r.x, _GOOD["x0"])
     assert math.isnan(r.fun)

@@ -125,7 +125,7 @@ def test_a_space_of_objects_cannot_be_saved(tmp_path: Path) -> None:
 
 
 def test_reports_have_the_names() -> None:
-    opt = nw.Optimizer(space=GIVEN, budget=200, rng=0)
+    opt = nw.Optimizer(space=GIVEN, budget=200, rng=0, method="watchful")
     support.drive(opt, lambda trial: train(trial.params or {}))
     told = facts.of(opt, "named")
     assert told.recommended == opt.recommend().params

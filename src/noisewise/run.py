@@ -160,7 +160,7 @@ class Run:
         )
 
     def _ledger_fits(self) -> bool:
-        ledger = self.ledger
+        ledger, errors = self.ledger, self.confirmed_errors
         used = (ledger.base, ledger.reevaluation, ledger.race, ledger.confirmation)
         return (
             min(*used, ledger.reserve, ledger.failures, ledger.remaining - ledger.reserve) >= 0
@@ -171,6 +171,7 @@ class Run:
             and min(self.round, self.barren, self.fruitless, self.next_id, self.misranking.count)
             >= 0
             and self.confirmed.ndim == 1
+            and (errors is None or errors.shape == self.confirmed.shape)
         )
 
     def _history_fits(self) -> bool:

@@ -47,6 +47,8 @@ def test_never_overspends_and_uses_the_whole_budget(
     seed: int,
 ) -> None:
     rng = np.random.default_rng(seed)
+    if "noise_share" in method.columns:  # a model is fitted again and again
+        budget = 1 + budget % 40
 
     def value(trial: nw.Trial) -> float:
         if rng.random() < failing:

@@ -34,7 +34,7 @@ def test_it_goes_through_every_contract_and_is_no_evolution_strategy() -> None:
 
 
 def test_the_best_of_every_batch_are_evaluated_twice_more() -> None:
-    opt = support.start(Toy(population=6, again=2), budget=30)
+    opt = support.start(Toy(population=6, again=2), budget=30, confirm=0)
     while not opt.done:
         first = opt.ask()
         values = {t.x.tobytes(): support.noisy(t) for t in first}
@@ -48,7 +48,7 @@ def test_the_best_of_every_batch_are_evaluated_twice_more() -> None:
 
 
 def test_it_recommends_the_smallest_mean_not_the_luckiest_draw() -> None:
-    opt = support.start(Toy(population=4, again=2), budget=8)
+    opt = support.start(Toy(population=4, again=2), budget=8, confirm=0)
     first = opt.ask()
     opt.tell([t.id for t in first], [-9.0, 1.0, 2.0, 3.0])
     again = opt.ask()

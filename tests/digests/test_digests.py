@@ -24,5 +24,7 @@ def test_every_method_has_pinned_digests() -> None:
 
 
 def test_every_setting_changes_the_digest() -> None:
-    for seen in PINNED.values():
-        assert len(set(seen.values()) - {seen["plain"]}) >= len(seen) - 3
+    for name, seen in PINNED.items():
+        # The first points of a model, and random ones, do not depend on values.
+        alike = 6 if name in ("auto", "gp", "toy") else 3
+        assert len(set(seen.values()) - {seen["plain"]}) >= len(seen) - alike

@@ -67,7 +67,7 @@ def names() -> list[str]:
 
     >>> import noisewise as nw
     >>> nw.list_methods()[:3]
-    ['auto', 'cma-es', 'sep-cma-es']
+    ['auto', 'gp', 'watchful']
     """
     return list(_NAMES)
 
