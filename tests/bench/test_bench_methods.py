@@ -48,6 +48,7 @@ def test_the_library_is_run_as_a_user_would_run_it() -> None:
         method="cma-es",
         rng=method_seed(name, 1),
         vectorized=True,
+        confirm=0,
     )
     assert json.loads(row.x or "") == result.x.tolist()
     assert (row.generations, row.reevaluations) == (result.nit, result.n_reevaluations)
@@ -77,7 +78,7 @@ def test_exact_pem_may_draw_noise_and_the_row_says_how_much() -> None:
 @pytest.mark.parametrize("name", ["nonsense", "nw/nonsense", "other/cma-es"])
 def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
     with pytest.raises(
-        BenchError, match=r"auto, cma-es.*peer/pycma.*as-run/rb-pem.*module:function"
+        BenchError, match=r"auto, gp, watchful, cma-es.*peer/pycma.*as-run/rb-pem.*module:function"
     ):
         methods.get(name)
 

@@ -41,7 +41,7 @@ def test_a_page_is_of_this_code_or_says_that_it_is_not(page: str) -> None:
 def test_every_table_and_figure_belongs_to_a_page() -> None:
     for path in (ROOT / stale.FINDINGS).rglob("*"):
         if path.suffix in (".csv", ".svg"):
-            page = path.with_name(re.sub(r"-\d+$", "", path.stem) + ".md")
+            page = path.with_name(re.sub(r"-(\d+|cells)$", "", path.stem) + ".md")
             assert page.exists(), f"{path} belongs to no page"
 
 

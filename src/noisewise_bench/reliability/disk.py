@@ -120,7 +120,8 @@ def _spoilt(whole: bytes, i: int, rng: np.random.Generator) -> bytes:
             broken[at] ^= 1 << int(rng.integers(8))
         return bytes(broken)
     body = json.loads(whole.split(b"\n")[1])
-    body["run"]["~Run"][str(rng.choice(["state", "X", "samples", "ledger"]))] = [1e300] * 8
+    [run] = body["run"].values()
+    run[str(rng.choice(["memory", "current", "setup", "ledger"]))] = [1e300] * 8
     text = json.dumps(body)
     head = {"noisewise": 1, "bytes": len(text), "crc": zlib.crc32(text.encode())}
     return f"{json.dumps(head)}\n{text}\n".encode()

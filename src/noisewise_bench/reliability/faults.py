@@ -148,6 +148,7 @@ def _is_right(kind: str, where: str, fun: Faulty, log: Path, seed: int) -> bool:
             rng=seed,
             method=nw.methods.CMAES(population=8),
             on_error="worst",
+            confirm=0,
             executor=places[where],
         )
     except nw.EvaluationError as error:

@@ -51,7 +51,14 @@ def options(budget: int, seed: int, method: str = "cma-es") -> dict[str, Any]:
     chosen: Any = nw.methods.get(method, **needs)
     if any(field.name == "population" for field in dataclasses.fields(chosen)):
         chosen = dataclasses.replace(chosen, population=8)
-    return {"x0": np.full(4, 2.0), "sigma0": 1.0, "budget": budget, "rng": seed, "method": chosen}
+    return {
+        "x0": np.full(4, 2.0),
+        "sigma0": 1.0,
+        "budget": budget,
+        "rng": seed,
+        "method": chosen,
+        "confirm": 0,
+    }
 
 
 def _draws(X: Any, n: int, rng: np.random.Generator) -> Any:
