@@ -229,8 +229,8 @@ class Search:
             unraced = last.race.winner == 0 and last.race.values.shape[1] == 0
             kept = last.tested if unraced else np.empty(0)
             run.confirmed = np.concatenate((kept, values[0]))
-            if len(kept) == 0 and population.samples.errors is not None:
-                run.confirmed_errors = population.samples.errors[0]
+            errors = population.samples.errors
+            run.confirmed_errors = None if len(kept) or errors is None else errors[0]
 
     def _keep(self, wanted: final.Reserve) -> None:
         """Keep so many evaluations for the last phase, as far as there are any."""
