@@ -16,7 +16,6 @@ keeps the probability of another value above a margin; here by the deviation alo
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from noisewise._types import FloatArray
 
@@ -36,6 +35,8 @@ def least_deviations(
 ) -> FloatArray:
     """The smallest s with P(N(m, s^2) < low or > high) >= alpha, for each coordinate; 0 where the
     cell has no ends."""
+    from scipy.special import ndtr, ndtri  # takes long to import
+
     below, above = np.maximum(mean - low, 0.0), np.maximum(high - mean, 0.0)
     near = np.minimum(below, above)
     ended = np.isfinite(near) & (near > 0.0)

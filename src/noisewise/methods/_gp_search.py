@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from noisewise._data import data
 from noisewise._types import FloatArray
@@ -146,6 +145,8 @@ def _spaced(memory: Memory, known: FloatArray, rng: np.random.Generator) -> Floa
     """The point of a few random ones that is farthest from those known, on the torus, so that
     corners and faces are not preferred; uniform in the box, or normal around x0 where a
     coordinate is open or the start is narrow."""
+    from scipy.special import ndtr, ndtri  # takes long to import
+
     frame = memory.frame
     wide = np.isfinite(frame.low) & np.isfinite(frame.high) & (memory.spread > 0.8 * SPREAD)
     u = rng.random((64, len(memory.x0)))
@@ -222,6 +223,8 @@ def agreement(memory: Memory) -> tuple[float, float]:
     discordant pairs, as a share of what it expected from its own predictions and noise; and
     that expected number. About 1: the model predicts; about 0: it does not. The second number
     says how much the first is worth."""
+    from scipy.special import ndtr  # takes long to import
+
     if len(memory.told) < 2:
         return 1.0, 0.0
     m, s, y = memory.told.T

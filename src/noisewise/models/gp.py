@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
 
 from noisewise._types import FloatArray
 from noisewise.models import kernel
@@ -63,6 +62,8 @@ class Prior:
 def factor(K: FloatArray) -> FloatArray:
     """Lower Cholesky factor of ``K``; the diagonal is raised until there is one. ``K`` is
     overwritten."""
+    from scipy.linalg import lapack  # takes long to import
+
     diagonal = np.array(np.diagonal(K))
     jitter = _JITTER * float(diagonal.mean())
     for _ in range(12):
@@ -76,6 +77,8 @@ def factor(K: FloatArray) -> FloatArray:
 
 def log_likelihood(theta: FloatArray, groups: Merged) -> tuple[float, FloatArray]:
     """Log marginal likelihood of all values, and its gradient by ``Hyper.vector``."""
+    from scipy.linalg import lapack  # takes long to import
+
     hyper = Hyper.of(theta)
     Z = kernel.scaled(groups.X, hyper)
     K, parts = kernel.with_derivatives(Z, hyper)
@@ -174,6 +177,8 @@ class Posterior:
     def project(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Posterior mean (q,) and V = L^-1 k(data, X), (n, q): the posterior covariance of rows
         a and b is k(a, b) - V_a . V_b."""
+        from scipy.linalg import solve_triangular  # takes long to import
+
         W = kernel.scaled(X, self.hyper)
         K = kernel.covariance(self.Z, W, self.hyper)
         V = solve_triangular(self.L, K, lower=True, check_finite=False)
@@ -213,6 +218,8 @@ class Posterior:
 
     def gradient_covariance(self, x: FloatArray) -> FloatArray:
         """Posterior covariance of the gradient of the noise-free function at one point."""
+        from scipy.linalg import solve_triangular  # takes long to import
+
         z = kernel.scaled(x, self.hyper)
         half = solve_triangular(self.L, kernel.slope(z, self.Z, self.hyper), lower=True)
         return np.asarray(kernel.slope_covariance(z, self.hyper) - half.T @ half)
@@ -248,6 +255,8 @@ class Posterior:
 
     def leave_one_out(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of every group's mean, predicted from the other groups."""
+        from scipy.linalg import lapack  # takes long to import
+
         inverse, _ = lapack.dpotri(self.L, lower=1)
         var = 1.0 / np.diagonal(inverse)
         return self.groups.mean - self.alpha * var, np.asarray(var)
@@ -263,6 +272,8 @@ class Posterior:
 
 
 def _solve(L: FloatArray, b: FloatArray) -> FloatArray:
+    from scipy.linalg import lapack  # takes long to import
+
     x, _ = lapack.dpotrs(L, b, lower=1)
     return np.asarray(x)
 

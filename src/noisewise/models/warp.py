@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from noisewise._data import data
 from noisewise._types import FloatArray
@@ -54,6 +53,8 @@ class Warp:
     @classmethod
     def of(cls, name: str, y: FloatArray) -> Warp:
         """The transformation of this name for finite values ``y``."""
+        from scipy.special import ndtri  # takes long to import
+
         shift, scale = _robust(y)
         u = _divided(y, shift, scale)
         centre, width, none = 0.0, np.inf, np.zeros(0)

@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, chdtrc, stdtrit
 
 from noisewise._types import FloatArray
 from noisewise.noise.shape import skewness
@@ -43,6 +42,8 @@ UNKNOWN = Interval(math.nan, math.nan, math.nan, math.nan)
 @lru_cache(maxsize=256)
 def t_quantile(degrees: int) -> float:
     """97.5 % quantile of Student's t."""
+    from scipy.special import stdtrit  # takes long to import
+
     return float(stdtrit(degrees, 0.975))
 
 
@@ -79,6 +80,8 @@ def known(y: FloatArray, errors: FloatArray) -> Interval:
     Where the values scatter more than their errors explain, the interval is Student's with the
     scatter that was seen.
     """
+    from scipy.special import chdtrc  # takes long to import
+
     n = len(y)
     if float(errors.min()) == 0.0:
         exact = y[errors == 0.0]
@@ -140,6 +143,8 @@ def median(y: FloatArray) -> Interval:
 def _order(n: int) -> int:
     """Largest i for which the order statistics i and n - 1 - i (0-based) enclose the median in
     95 % of cases; 0 if there is none."""
+    from scipy.special import bdtr  # takes long to import
+
     i = 0
     while i + 1 < n - 2 - i and bdtr(i + 1, n, 0.5) <= 0.025:
         i += 1
