@@ -107,18 +107,23 @@ class Injected:
 def inject(kind: str, places: tuple[str, ...], runs: int, seed: int = 0) -> Injected:
     """Runs with different seeds in each of the places "here", "processes" and "threads"."""
     tally = Injected(kind, ", ".join(places))
+    before = _children()
     for where, run in itertools.product(places, range(runs)):
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "faults"
             tally.right += _is_right(kind, where, Faulty(kind, log), log, seed + run)
             tally.injected += len(set(lines(log)))
-            tally.left += _left([int(pid) for pid in lines(log.with_suffix(".pids"))])
+            tally.left += _left({int(pid) for pid in lines(log.with_suffix(".pids"))})
         tally.runs += 1
-    tally.left += len(psutil.Process().children(recursive=True))
+    tally.left += _left(_children() - before)
     return tally
 
 
-def _left(pids: list[int]) -> int:
+def _children() -> set[int]:
+    return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
+def _left(pids: set[int]) -> int:
     """How many of these processes are there a while after they were killed."""
     deadline = time.monotonic() + 10.0
     while any(map(_is_alive, pids)) and time.monotonic() < deadline:
@@ -136,7 +141,8 @@ def _is_right(kind: str, where: str, fun: Faulty, log: Path, seed: int) -> bool:
     executors = nw.executors
     places: dict[str, Any] = {
         "here": None,
-        "processes": executors.processes(2, timeout=2.0, retries=0),
+        # A limit only where something hangs: a busy machine may take seconds for a good value.
+        "processes": executors.processes(2, timeout=3.0 if "hangs" in kind else None, retries=0),
         "threads": executors.threads(2),
     }
     try:
