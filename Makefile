@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: run test lint types unit reproduce docs newcomer clean
+.PHONY: run test lint types unit reproduce docs dist newcomer clean
 
 run: $(LIBRARY)
 	$(BIN)/python examples/first_run.py
@@ -35,6 +35,14 @@ reproduce: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
+
+# Wheel and sdist in dist/, checked, and the first example run from the wheel alone.
+dist: $(LIBRARY)
+	$(BIN)/python -m pip install --quiet build twine
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	PYTHON=$(PYTHON) bash .ci/try_wheel dist/*.whl
 
 # From clone to an own objective tuned from the command line, timed.
 newcomer:

@@ -365,7 +365,7 @@ def test_bench_is_there_if_its_extra_is(
     assert main(["bench", "run"]) == 2
     said = capsys.readouterr().err
     assert "needs the extra 'bench'" in said
-    assert "pip install 'noisewise[bench]'" in said
+    assert "pip install '.[bench]'" in said
 
 
 def test_without_a_reader_of_its_output() -> None:

@@ -10,7 +10,7 @@ from noisewise.result import Result
 from noisewise.space import Space
 from noisewise.trial import Trial
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "CheckpointError",
     "EvaluationError",

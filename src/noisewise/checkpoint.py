@@ -203,6 +203,8 @@ class Journal:
     def open(self, method: Any, run: Any, extra: Any = None, about: Any = None) -> None:
         """Write the present state; values are appended from now on."""
         self._stale = True
+        if os.name == "nt" and self._file is not None:  # pragma: no cover - it must not be open
+            self._file.close()
         with _named_errors(self.path):
             _files.replace(self.path, _content(method, run, extra, about))
         self._reopen()

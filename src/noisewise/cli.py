@@ -25,6 +25,7 @@ from noisewise.command.reading import Reader
 from noisewise.command.streams import prepare_streams, write_page
 from noisewise.command.template import Template
 from noisewise.command.tuning import Interrupted, Options, probe, tune
+from noisewise.errors import install
 from noisewise.parameters import FORM, Choice
 from noisewise.report import facts, text
 from noisewise.report.page import page
@@ -81,10 +82,7 @@ def _bench(words: list[str]) -> int:
 
         return bench(words)
     except ModuleNotFoundError as error:
-        _say(
-            f"bench needs the extra 'bench' ({error.name} is missing): "
-            "pip install 'noisewise[bench]'"
-        )
+        _say(f"bench needs the extra 'bench' ({error.name} is missing): {install('bench')}")
         return WRONG
 
 

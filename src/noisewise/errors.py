@@ -36,3 +36,15 @@ class CheckpointError(RuntimeError):
 class BadValueError(TypeError):
     """The objective returned something that is not one real number. Always raised: it is a
     mistake in the objective, not a failed evaluation."""
+
+
+def install(extra: str) -> str:
+    """What installs an extra today, from a clone, and after publication; for error messages.
+
+    >>> print(install("plot"))
+    pip install '.[plot]' in a clone, or pip install 'noisewise[plot]' once it is published
+    """
+    return (
+        f"pip install '.[{extra}]' in a clone, "
+        f"or pip install 'noisewise[{extra}]' once it is published"
+    )

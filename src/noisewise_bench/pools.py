@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
+from noisewise.errors import install
 from noisewise_bench.names import BenchError
 from noisewise_bench.task import Row, Task, run_tasks
 
@@ -184,7 +185,7 @@ class DaskCluster:
         try:
             from distributed import Client, as_completed
         except ImportError:
-            raise BenchError("--scheduler needs Dask: pip install 'noisewise[dask]'") from None
+            raise BenchError(f"--scheduler needs Dask: {install('dask')}") from None
         try:
             self._client = Client(address, timeout="10s")
         except (OSError, ValueError) as error:

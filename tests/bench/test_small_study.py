@@ -104,7 +104,7 @@ def test_a_missing_peer_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
     monkeypatch.setattr(small_grid.importlib.util, "find_spec", lambda name: None)
     check_peers(["peer/random", "peer/lq-cma"])
-    with pytest.raises(BenchError, match=r"'pybads': pip install 'noisewise\[peers\]'"):
+    with pytest.raises(BenchError, match=r"'pybads': pip install '\.\[peers\]'"):
         check_peers(["peer/pybads"])
     with pytest.raises(BenchError, match=r"peers\.environment botorch"):
         check_peers(["peer/botorch"])

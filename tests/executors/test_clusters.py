@@ -180,5 +180,5 @@ def test_what_a_ray_task_needs_says_how_many_run_at_a_time(
 def test_the_extra_is_named(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     spec = nw.executors.dask("tcp://127.0.0.1:1") if name == "dask" else nw.executors.ray()
-    with pytest.raises(ImportError, match=rf"pip install 'noisewise\[{name}\]'"):
+    with pytest.raises(ImportError, match=rf"pip install '\.\[{name}\]'"):
         nw.minimize(support.bumpy, **_GOOD, executor=spec)

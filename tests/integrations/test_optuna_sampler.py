@@ -465,6 +465,6 @@ def test_a_missing_library_is_named_with_its_extra(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    said = rf"integrations.{name} needs the extra '{name}': pip install 'noisewise\[{name}\]'"
+    said = rf"integrations.{name} needs the extra '{name}': pip install '\.\[{name}\]'"
     with pytest.raises(ModuleNotFoundError, match=said):
         extra(name)

@@ -92,5 +92,5 @@ def test_a_plot(result: nw.Result) -> None:
 
 def test_the_extra_is_named(result: nw.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'noisewise\[plot\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[plot\]'"):
         result.plot()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noisewise._check import integer, shown
+from noisewise.errors import install
 from noisewise.executors.base import Evaluator, Limits, Spec, WorkerDied
 from noisewise.executors.futures import Futures, Source
 
@@ -63,7 +64,7 @@ class DaskSource(Source):
         try:
             import distributed
         except ImportError:
-            raise ImportError("executors.dask needs Dask: pip install 'noisewise[dask]'") from None
+            raise ImportError(f"executors.dask needs Dask: {install('dask')}") from None
         self._killed = distributed.KilledWorker
         self._own = isinstance(client, str)
         if self._own:

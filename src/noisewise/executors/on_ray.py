@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noisewise._check import integer
+from noisewise.errors import install
 from noisewise.executors.base import Evaluator, Limits, Spec, WorkerDied
 from noisewise.executors.futures import Futures, Source
 
@@ -61,7 +62,7 @@ class RaySource(Source):
         try:
             import ray as engine
         except ImportError:
-            raise ImportError("executors.ray needs Ray: pip install 'noisewise[ray]'") from None
+            raise ImportError(f"executors.ray needs Ray: {install('ray')}") from None
 
         def call(x: Any, *args: Any) -> Any:  # Ray takes functions only, not what can be called
             return fun(x, *args)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from noisewise.errors import install
+
 
 def extra(name: str) -> Any:
     """The library ``name``, or an error that says which extra brings it."""
@@ -12,7 +14,6 @@ def extra(name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"noisewise.integrations.{name} needs the extra {name!r}: "
-            f"pip install 'noisewise[{name}]'",
+            f"noisewise.integrations.{name} needs the extra {name!r}: {install(name)}",
             name=error.name,
         ) from None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noisewise.errors import install
+
 if TYPE_CHECKING:
     from noisewise.result import Result
 
@@ -18,7 +20,7 @@ def plot(result: Result) -> Any:
         from matplotlib import pyplot
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "plot() needs the extra 'plot': pip install 'noisewise[plot]'", name=error.name
+            f"plot() needs the extra 'plot': {install('plot')}", name=error.name
         ) from None
     figure, axes = pyplot.subplots(2, 2, sharex=True, figsize=(9.0, 5.5), layout="constrained")
     figure.suptitle(f"{result.method}: {result.nfev} evaluations, {result.nit} generations")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from noisewise.errors import install
 from noisewise_bench.campaign import Grid
 from noisewise_bench.names import BenchError, Budget
 from noisewise_bench.peers.environment import python_of
@@ -153,7 +154,7 @@ def check_peers(peers: Sequence[str]) -> None:
         package, environment = PACKAGES.get(peer), ENVIRONMENTS.get(peer)
         if package is not None and importlib.util.find_spec(package) is None:
             raise BenchError(
-                f"{peer} needs the package {package!r}: pip install 'noisewise[peers]', "
+                f"{peer} needs the package {package!r}: {install('peers')}; "
                 "or choose others with --peers"
             )
         if environment is not None:

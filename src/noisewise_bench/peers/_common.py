@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from noisewise.errors import install
+
 from ..problem import FloatArray, Oracle
 from ..randomness import global_random_state as global_random_state
 
@@ -21,13 +23,13 @@ class Outcome:
     n_reevaluations: int | None = None
 
 
-def library(module: str, install: str = "noisewise[bench]") -> Any:
+def library(module: str, extra: str = "bench") -> Any:
     """The imported module, or an error that names what to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"this peer needs the package {module.partition('.')[0]!r}: pip install '{install}'"
+            f"this peer needs the package {module.partition('.')[0]!r}: {install(extra)}"
         ) from error
 
 

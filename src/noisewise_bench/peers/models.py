@@ -17,7 +17,7 @@ import numpy as np
 from ..problem import BudgetExceeded, FloatArray, Oracle
 from ._common import Outcome, box, global_random_state, inside, library
 
-PEERS_EXTRA = "noisewise[peers]"
+PEERS_EXTRA = "peers"
 
 
 def _spend_rest(oracle: Oracle, x: FloatArray) -> Outcome:

@@ -6,13 +6,13 @@ import importlib
 import importlib.util
 from typing import Any
 
+from noisewise.errors import install
+
 
 def require(package: str) -> None:
     """Raise an error that names the extra to install if the package is missing."""
     if importlib.util.find_spec(package) is None:
-        raise ImportError(
-            f"this needs the package {package!r}: pip install 'noisewise[bench]'", name=package
-        )
+        raise ImportError(f"this needs the package {package!r}: {install('bench')}", name=package)
 
 
 def optional(module: str) -> Any:

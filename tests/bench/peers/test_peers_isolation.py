@@ -201,7 +201,7 @@ def test_missing_peer_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     oracle = Oracle(Problem(), 5, np.random.default_rng(0))
-    with pytest.raises(ImportError, match=rf"'{module}': pip install 'noisewise\[peers\]'"):
+    with pytest.raises(ImportError, match=rf"'{module}': pip install '\.\[peers\]'"):
         peers.get(name)(oracle, 5, 0)
 
 
@@ -218,5 +218,5 @@ def test_missing_environment_of_a_slow_peer_is_named(
 
 
 def test_missing_library_names_the_extra() -> None:
-    with pytest.raises(ImportError, match=r"'nowhere': pip install 'noisewise\[bench\]'"):
+    with pytest.raises(ImportError, match=r"'nowhere': pip install '\.\[bench\]'"):
         _common.library("nowhere.at_all")
