@@ -18,7 +18,7 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(ROOT.rglob("*.py"))
 }
-BASE = {"_types", "_check", "_data", "_files", "_threads", "_values", "errors"}
+BASE = {"_types", "_check", "_data", "_files", "_functions", "_threads", "_values", "errors"}
 ROOMS = {"core", "noise", "models", "methods"}
 INNER = BASE | ROOMS | {"population", "budget", "history", "final", "result", "problem"}
 #: What the modules of a room may import, besides each other. Rooms not listed are outermost.
@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_check": {"_types"},
     "_data": set(),
     "_files": set(),
+    "_functions": set(),
     "errors": set(),
     "_values": {"_check", "errors"},
     "core": {"_types", "_check", "_data"},

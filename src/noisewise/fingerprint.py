@@ -13,13 +13,10 @@ import hashlib
 import sys
 import types
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
-from noisewise.space import Objective
+from noisewise._functions import layers
 
-#: Wrappers around a function that are looked through.
-_MOST_WRAPPERS = 20
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -27,13 +24,13 @@ def of(fun: Any) -> dict[str, str] | None:
     """Name of the function, digests of its code and its constants, and the version of Python,
     whose code looks different in another one; None for functions that are not written in Python,
     and for our own."""
-    layers = list(_layers(fun))
-    functions = [layer for layer in layers if isinstance(layer, types.FunctionType)]
+    found = list(layers(fun))
+    functions = [layer for layer in found if isinstance(layer, types.FunctionType)]
     if not functions or str(functions[0].__module__).split(".")[0] == "noisewise":
         return None
     codes: list[str] = []
     constants: list[str] = []
-    for layer in layers:
+    for layer in found:
         if isinstance(layer, types.FunctionType):
             _collect(layer.__code__, layer.__doc__, codes, constants)
             constants.append(_plain([layer.__defaults__, layer.__kwdefaults__]))
@@ -73,24 +70,6 @@ def compare(path: Any, kept: dict[str, Any], given: dict[str, Any]) -> None:
             "its values no longer hold, use another path",
             stacklevel=4,
         )
-
-
-def _layers(fun: Any) -> Iterator[Any]:
-    """``fun`` and what it wraps, from the outside to the inside."""
-    for _ in range(_MOST_WRAPPERS):
-        yield fun
-        if isinstance(fun, (functools.partial, Objective)):
-            fun = fun.func if isinstance(fun, functools.partial) else fun.fun
-        elif isinstance(fun, types.MethodType):
-            fun = fun.__func__
-        elif isinstance(fun, types.FunctionType):
-            if not hasattr(fun, "__wrapped__"):
-                return
-            fun = fun.__wrapped__
-        elif isinstance(getattr(type(fun), "__call__", None), types.FunctionType):  # noqa: B004
-            fun = type(fun).__call__
-        else:
-            return
 
 
 def _collect(code: types.CodeType, doc: str | None, codes: list[str], constants: list[str]) -> None:

@@ -173,6 +173,11 @@ class Objective:
     space: Space
     fun: Callable[..., Any]
 
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """The user's function, as for decorators."""
+        return self.fun
+
     def __call__(self, x: FloatArray, *args: Any) -> Any:
         """The value at ``x``; of a matrix of points, ``fun`` gets a list of dictionaries."""
         if np.ndim(x) == 2:

@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from noisewise._check import flag, integer, shown
+from noisewise.executors import _copied
 from noisewise.executors.base import (
     Evaluator,
     Limits,
@@ -48,7 +49,21 @@ def start(
     executor: Any,
     limits: Limits,
 ) -> Evaluator:
-    """The evaluator for this objective."""
+    """The evaluator for this objective. Warns where workers would copy a random generator."""
+    evaluator = _started(fun, args, vectorized, workers, executor, limits)
+    if evaluator.copies:
+        _copied.warn(fun, args, stacklevel=4)
+    return evaluator
+
+
+def _started(
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    vectorized: bool,
+    workers: Any,
+    executor: Any,
+    limits: Limits,
+) -> Evaluator:
     workers = integer("workers", workers, least=1)
     if flag("vectorized", vectorized):
         if workers > 1 or executor is not None or limits.timeout is not None:

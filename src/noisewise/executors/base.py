@@ -99,6 +99,8 @@ class Evaluator(ABC):
 
     #: How many evaluations run at the same time.
     workers: int = 1
+    #: Whether evaluations work on several copies of the objective.
+    copies: bool = False
 
     def __init__(self) -> None:
         #: What came back; an outcome stays here until the caller has made sure of it.

@@ -43,6 +43,8 @@ class Source(ABC):
 
     #: How many evaluations run at the same time.
     workers: int
+    #: Whether every evaluation, or every worker, gets a copy of the objective.
+    copies: bool = True
 
     @abstractmethod
     def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
@@ -70,6 +72,7 @@ class ExecutorSource(Source):
         self.workers = workers or int(known or os.cpu_count() or 1)
         # Forked workers repeat each other's random numbers; threads share the user's generators.
         forks = isinstance(executor, ProcessPoolExecutor)
+        self.copies = forks
         self._entropy = _seeding.entropy() if forks else None
         self._submitted = 0
 
@@ -180,7 +183,7 @@ class Futures(Evaluator):
         self, fun: Callable[..., Any], args: tuple[Any, ...], source: Source, limits: Limits
     ) -> None:
         super().__init__()
-        self.workers = source.workers
+        self.workers, self.copies = source.workers, source.copies
         self._fun, self._args, self._source, self._limits = fun, args, source, limits
         self._queue: deque[Trial] = deque()
         self._flights: dict[int, _Flight] = {}

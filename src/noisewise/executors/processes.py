@@ -102,7 +102,7 @@ class Processes(Evaluator):
                 "workers and timeout need processes of their own, which this daemonic process "
                 "cannot start: use workers=1 without timeout, or executors.threads"
             )
-        self.workers = workers
+        self.workers, self.copies = workers, workers > 1
         self._fun, self._args, self._limits = fun, args, limits
         # Forked workers inherit the objective: lambdas and closures work.
         self._context: Any = mp.get_context("fork" if sys.platform == "linux" else None)
