@@ -20,7 +20,7 @@ MODULES = {
 }
 BASE = {"_types", "_check", "_data", "_files", "_functions", "_threads", "_values", "errors"}
 ROOMS = {"core", "noise", "models", "methods"}
-INNER = BASE | ROOMS | {"population", "budget", "history", "final", "result", "problem"}
+INNER = BASE | ROOMS | {"population", "budget", "history", "race", "result", "problem"}
 #: What the modules of a room may import, besides each other. Rooms not listed are outermost.
 MAY_IMPORT: dict[str, set[str]] = {
     "_types": set(),
@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": BASE,
     "budget": BASE,
     "trial": BASE,
-    "final": BASE,
+    "race": BASE,
     "result": BASE,
     "noise": BASE | {"history"},
     "models": BASE,
@@ -48,10 +48,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "population": BASE | {"noise"},
     "methods": BASE | {"core", "noise", "models", "population"},
     "run": INNER,
-    "search": INNER | {"run", "trial"},
+    "final": INNER | {"run"},
+    "search": INNER | {"run", "final", "trial"},
+    "rehearsal": INNER | {"run", "search"},
     "checkpoint": BASE,
     "executors": BASE | {"trial"},
-    "optimizer": INNER | {"search", "run", "trial", "checkpoint", "space"},
+    "optimizer": INNER | {"search", "final", "rehearsal", "run", "trial", "checkpoint", "space"},
     "probe": INNER | {"executors", "trial", "space"},
 }
 #: Edges that the table forbids, and why they are there.

@@ -7,13 +7,17 @@ chose the winner, so they never estimate it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from noisewise._data import data
+from noisewise import race
 from noisewise._types import FloatArray, IntArray
+from noisewise.methods.method import Method
+from noisewise.noise.estimate import Estimate, estimate
+from noisewise.population import CONFIRMATION, RACE, Population
+from noisewise.run import Final, Run
 
 #: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
 _RACE, _CONFIRM = 0.4, 0.6
@@ -23,8 +27,8 @@ _RACE_LEAST, _CONFIRM_LEAST = 4, 8
 _PART, _RACE_BELOW = 4, 10
 #: Decades of regret that a search which makes steady progress may lose to both.
 _LOSS = 0.03
-#: A challenger must be better by this many standard errors of the difference.
-_CLEAR = 1.5
+#: Rounds from which on only some are looked at for the shape of the noise.
+_NOTED = 64
 
 
 class Reserve(NamedTuple):
@@ -68,91 +72,94 @@ def pace(evaluations: FloatArray, sigma: FloatArray) -> float:
     return 2.0 * (math.log10(before) - math.log10(now)) / spent
 
 
-@data
-@dataclass(frozen=True)
-class Race:
-    """A race between finalists in waves. The first finalist is the preferred one: it wins unless
-    another is clearly better.
+class Wanted(NamedTuple):
+    """Points to evaluate (inner coordinates), which of them how often, and what for."""
 
-    >>> import numpy as np
-    >>> race = start(2, 4)
-    >>> request(race).tolist()
-    [0, 0, 1, 1]
-    >>> race = settle(race, np.array([5.0, 6.0, 1.0, 2.0]))
-    >>> request(race).tolist(), race.winner
-    ([], 1)
-    """
-
-    #: Values by finalist and slot, nan where there is none, +inf where it failed.
-    values: FloatArray
-    #: Finalists still in the race, and evaluations not spent.
-    alive: list[int]
-    left: int
-    #: Evaluations of each finalist in the next wave; 0: the race is over.
-    each: int
-    winner: int = 0
-    #: Standard error of the difference to the runner-up, and that difference; nan if unknown.
-    margin: tuple[float, float] = field(default=(math.nan, math.nan))
+    X: FloatArray
+    wanted: IntArray
+    kind: str
 
 
-def start(finalists: int, evaluations: int) -> Race:
-    """The race before its first wave. Beyond the second, finalists at the end of the list are left
-    out where there are fewer than four evaluations for each."""
-    k = min(finalists, max(2, evaluations // 4))
-    if k < 2 or evaluations < 4:
-        return Race(np.empty((finalists, 0)), [0], evaluations, 0)
-    waves = 2 if evaluations >= 4 * k else 1
-    each = evaluations // (waves * k)
-    return Race(np.empty((finalists, 0)), list(range(k)), evaluations, each)
+def request(method: Method, run: Run) -> Wanted:
+    """The search is over: test whether there is noise at all where that is not known, let
+    finalists race, and measure the winner with all that is left."""
+    setup, ledger = run.setup, run.ledger
+    if run.final is None:
+        points = method.finalists(run.memory)
+        if run.background.deterministic or setup.race == 0:
+            points = method.recommend(run.memory).x[None]
+        run.final = Final(points, race.start(len(points), min(setup.race, ledger.remaining)))
+        if setup.adaptive and run.background.untested and ledger.remaining > 2:
+            run.final.testing = True
+            return Wanted(points[:1], np.zeros(2, dtype=np.intp), CONFIRMATION)
+    wanted = race.request(run.final.race)
+    if 0 < len(wanted) <= ledger.remaining:
+        return Wanted(run.final.finalists, wanted, RACE)
+    wanted = np.zeros(ledger.remaining, dtype=np.intp)
+    return Wanted(run.final.chosen[None], wanted, CONFIRMATION)
 
 
-def request(race: Race) -> IntArray:
-    """Finalists to evaluate now, each as often as it is named; empty: the race is over."""
-    return np.repeat(np.array(race.alive, dtype=np.intp), race.each)
+def settle(run: Run, population: Population) -> None:
+    """All values of points that are no candidates are there."""
+    values, last = population.samples.values, run.final
+    assert last is not None
+    run.background = run.background.compared(values)
+    run.current = None
+    if population.kind == RACE:
+        last.race = race.settle(last.race, values[last.race.alive].ravel())
+    elif last.testing:
+        last.testing, last.tested = False, values[0]
+        if run.background.deterministic:
+            run.final = None
+            _keep(run, reserve(run.ledger.budget, run.setup.dimension, True))
+    else:
+        unraced = last.race.winner == 0 and last.race.values.shape[1] == 0
+        kept = last.tested if unraced else np.empty(0)
+        run.confirmed = np.concatenate((kept, values[0]))
+        errors = population.samples.errors
+        run.confirmed_errors = None if len(kept) or errors is None else errors[0]
 
 
-def settle(race: Race, values: FloatArray) -> Race:
-    """The race after a wave, whose ``values`` are in the order of `request`."""
-    k, each = len(race.values), race.each
-    wave = np.full((k, each), np.nan)
-    told = np.where(np.isfinite(values), values, math.inf)
-    wave[race.alive] = told.reshape(len(race.alive), each)
-    seen = np.hstack((race.values, wave))
-    scores = [_score(row) if i in race.alive else (2.0, math.inf) for i, row in enumerate(seen)]
-    first = min(race.alive, key=lambda i: (scores[i], i))
-    left = race.left - len(values)
-    # Where the preferred one is ahead, more values would rarely change that.
-    rival = min((i for i in race.alive if i != 0), key=lambda i: (scores[i], i))
-    again = left // 2 if first != 0 and race.values.shape[1] == 0 and left >= 4 else 0
-    se, lead = _difference(seen, rival)
-    wins = scores[rival][0] < scores[0][0] or (first != 0 and lead >= _CLEAR * se)
-    return replace(
-        race,
-        values=seen,
-        alive=[0, rival],
-        left=left,
-        each=again,
-        winner=rival if wins else 0,
-        margin=(se, abs(lead)),
-    )
+def look_at_noise(run: Run, population: Population) -> None:
+    """Take note of what a round says about the noise, and keep evaluations accordingly."""
+    setup, samples = run.setup, population.samples
+    if not setup.adaptive and setup.confirm == 0:
+        return
+    # Later rounds say little new.
+    if run.round < _NOTED or run.round % _NOTED == 0 or samples.values.shape[1] > 1:
+        run.background = run.background.saw(samples.first).compared(samples.values)
+    if not setup.adaptive:
+        return
+    exact = run.background.deterministic
+    near = run.ledger.free <= 4 * len(population)
+    if exact != (setup.race + setup.confirm <= 1) or near:
+        history, speed = run.history.as_dict(), 0.0
+        if near and "sigma" in history:
+            speed = pace(history["evaluations"], history["sigma"])
+        _keep(run, reserve(run.ledger.budget, setup.dimension, exact, speed))
 
 
-def _score(row: FloatArray) -> tuple[float, float]:
-    """Share of failed evaluations, then the mean of the others: smaller is better."""
-    seen = row[~np.isnan(row)]
-    good = seen[np.isfinite(seen)]
-    failed = 1.0 - len(good) / len(seen)
-    return failed, float(good.mean()) if len(good) else math.inf
+def _keep(run: Run, wanted: Reserve) -> None:
+    """Keep so many evaluations for the last phase, as far as there are any."""
+    ledger = run.ledger
+    ledger.reserve = min(sum(wanted), ledger.remaining)
+    budget = max(1, ledger.budget - ledger.reserve)
+    run.setup = replace(run.setup, budget=budget, race=wanted.race, confirm=wanted.confirm)
 
 
-def _difference(values: FloatArray, rival: int) -> tuple[float, float]:
-    """By how much the rival's mean is smaller than that of the preferred finalist: its standard
-    error, from the spread of all finalists together, and the difference; nan if unknown."""
-    rows = [row[np.isfinite(row)] for row in values]
-    a, b = len(rows[0]), len(rows[rival])
-    degrees = sum(max(0, len(row) - 1) for row in rows)
-    if min(a, b, degrees) == 0:
-        return math.nan, math.nan
-    square = sum(float(((row - row.mean()) ** 2).sum()) for row in rows if len(row))
-    se = math.sqrt(square / degrees * (1.0 / a + 1.0 / b))
-    return se, float(rows[0].mean() - rows[rival].mean())
+def recommend(method: Method, run: Run) -> tuple[FloatArray, Estimate]:
+    """The point to use (outer coordinates), with an honest estimate of f there."""
+    x, fun = method.recommend(run.memory)
+    if run.final is not None:
+        x = run.final.chosen
+    if len(run.confirmed):
+        found = estimate(run.confirmed, run.confirmed_errors, run.background)
+        if found.kind == "exact" and run.setup.adaptive and run.best_value < found.value:
+            # Without noise the best value seen is what it seems.
+            value = run.best_value
+            return run.best_x.copy(), replace(found, value=value, low=value, high=value)
+        # One value left over says less about f than the last round does.
+        asked_for = run.setup.adaptive or run.setup.confirm > 0
+        if asked_for or found.n > 1 or math.isnan(fun):
+            return run.setup.box.outer(x), found
+    return run.setup.box.outer(x), Estimate(fun, math.nan, math.nan, math.nan)

@@ -21,9 +21,10 @@ from noisewise.errors import CheckpointError
 from noisewise.final import Reserve, reserve
 from noisewise.methods import Method
 from noisewise.methods.method import Setup
+from noisewise.rehearsal import rehearse
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
-from noisewise.run import Run
-from noisewise.search import Search, rehearse
+from noisewise.run import Run, begin
+from noisewise.search import Search
 from noisewise.space import Space, name_problem, named
 from noisewise.trial import Trial
 
@@ -112,7 +113,7 @@ class Optimizer:
         late = integer("late", late, least=0)
         setup = replace(setup, lookahead=min(ahead, budget), late=min(late, budget))
         ledger, streams = Ledger(budget, reserve=sum(kept)), problem.generators(rng)
-        self._search = Search.begin(chosen, setup, ledger, streams, problem.seed(rng))
+        self._search = Search(chosen, begin(chosen, setup, ledger, streams, problem.seed(rng)))
         self._extra = problem.plain(extra)
         #: Kept with the run beside ``extra``: named parameters, the objective's fingerprint.
         self._about: dict[str, Any]

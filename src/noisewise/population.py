@@ -57,6 +57,20 @@ class Population:
     def __len__(self) -> int:
         return len(self.X)
 
+    def places(self, wanted: list[int]) -> list[tuple[int, int]]:
+        """Candidate and slot of each evaluation that is wanted and not under way."""
+        places = []
+        if self.wave == 0:
+            used, early = [0] * len(self), len(self.origins)
+        else:
+            used = (~np.isnan(self.samples.values)).sum(axis=1).tolist()
+            early = 0
+        for i in wanted:
+            if i >= early or used[i] > 0:
+                places.append((i, used[i]))
+            used[i] += 1
+        return places
+
     def issue(self, ids: Sequence[int], places: Iterable[tuple[int, int]]) -> None:
         """Trials ``ids`` will bring the values of these candidates and slots."""
         self.pending |= zip(ids, places)  # noqa: B905

@@ -1,4 +1,4 @@
-"""A run as data: everything that changes while it goes on. Only `noisewise.search` changes it."""
+"""A run as data: everything that changes while it goes on. Only `search` and `final` change it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,30 @@ import numpy as np
 from noisewise._data import DataError, data
 from noisewise._types import FloatArray
 from noisewise.budget import Ledger
-from noisewise.final import Race
 from noisewise.history import History
-from noisewise.methods.method import Setup
+from noisewise.methods.method import Method, Setup
 from noisewise.noise.background import Background
 from noisewise.noise.recent import Recent
 from noisewise.population import SEARCH, Population
+from noisewise.race import Race
 from noisewise.result import ALL_FAILED, RUNNING, STOPPED
 
 #: More evaluations than this at a time are taken for damage.
 _MOST = 10**7
 #: Re-evaluations over which the measured misranking is averaged.
 _RECALL = 32.0
+#: Candidates kept for the report, and the dimension above which they would be too few for it.
+_KEPT, _KEPT_UP_TO = 400, 50
+#: Columns of the history that every method has.
+COLUMNS = (
+    "evaluations",
+    "population",
+    "mean_value",
+    "best_value",
+    "misranking",
+    "misranking_mean",
+    "reevaluations",
+)
 
 
 @data
@@ -177,3 +189,25 @@ class Run:
     def _history_fits(self) -> bool:
         rows, n = self.history.rows, self.history.n
         return rows.ndim == 2 and rows.shape[1] == len(self.history.columns) and 0 <= n <= len(rows)
+
+
+def begin(
+    method: Method,
+    setup: Setup,
+    ledger: Ledger,
+    streams: tuple[np.random.Generator, np.random.Generator],
+    seed: int | None = None,
+) -> Run:
+    """The run before its first round."""
+    columns = COLUMNS + method.columns
+    return Run(
+        setup=setup,
+        ledger=ledger,
+        memory=method.start(setup),
+        search=streams[0],
+        bootstrap=streams[1],
+        seed=seed,
+        history=History(columns, np.empty((0, len(columns)))),
+        seen=Recent(_KEPT if setup.dimension <= _KEPT_UP_TO else 0),
+        best_x=setup.box.outer(setup.mean),
+    )

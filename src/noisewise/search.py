@@ -1,48 +1,29 @@
-"""Moves a run on, round by round: propose, hand out, collect, learn. The only writer of a `Run`."""
+"""Moves a run on, round by round: propose, hand out, collect, learn.
+
+The last phase is decided in `final`; nothing else changes a `Run`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 
-from noisewise import _data, final
-from noisewise._data import DataError
-from noisewise._types import FloatArray, IntArray
-from noisewise.budget import Ledger
-from noisewise.history import History
+from noisewise import final
+from noisewise._types import FloatArray
 from noisewise.methods.evolution import mean_of
-from noisewise.methods.method import Method, Now, Setup, default_population, everyone
-from noisewise.noise.estimate import Estimate, estimate
+from noisewise.methods.method import Method, Now, default_population, everyone
+from noisewise.noise.estimate import Estimate
 from noisewise.noise.misranking import displacement
-from noisewise.noise.recent import Recent
 from noisewise.population import CONFIRMATION, RACE, SEARCH, Population
 from noisewise.result import ALL_FAILED, BARREN, RUNNING, STOPPED
-from noisewise.run import Final, Run
+from noisewise.run import Run
 from noisewise.trial import Trial
 
 #: Fewer evaluations than this make no round; they measure the recommendation instead.
 _LEAST = 4
-#: Candidates kept for the report, and the dimension above which they would be too few for it.
-_KEPT, _KEPT_UP_TO = 400, 50
-#: Rounds of a rehearsal, and the most numbers it may sample at a time.
-_REHEARSED, _REHEARSABLE = 2, 10**5
-#: Columns of the history that every method has.
-COLUMNS = (
-    "evaluations",
-    "population",
-    "mean_value",
-    "best_value",
-    "misranking",
-    "misranking_mean",
-    "reevaluations",
-)
-#: Rounds from which on only some are looked at for the shape of the noise.
-_NOTED = 64
 _KINDS = {RACE: "finalist", CONFIRMATION: "confirmation"}
 _NONE: FloatArray = np.empty((0, 0))
 
@@ -55,30 +36,6 @@ class Search:
         #: Ids to hand out, in order.
         self.waiting: list[int] = []
         self.hand_out_again()
-
-    @classmethod
-    def begin(
-        cls,
-        method: Method,
-        setup: Setup,
-        ledger: Ledger,
-        streams: tuple[np.random.Generator, np.random.Generator],
-        seed: int | None = None,
-    ) -> Search:
-        """The search before the first round."""
-        columns = COLUMNS + method.columns
-        run = Run(
-            setup=setup,
-            ledger=ledger,
-            memory=method.start(setup),
-            search=streams[0],
-            bootstrap=streams[1],
-            seed=seed,
-            history=History(columns, np.empty((0, len(columns)))),
-            seen=Recent(_KEPT if setup.dimension <= _KEPT_UP_TO else 0),
-            best_x=setup.box.outer(setup.mean),
-        )
-        return cls(method, run)
 
     def hand_out_again(self) -> None:
         """Hand out every trial that is not told."""
@@ -168,7 +125,7 @@ class Search:
         if run.next is not None:  # whose round needs someone to compare them with
             now = Now(free, run.setup.budget, run.setup.workers)
             free -= min(_LEAST, self.method.size(run.memory, now).candidates)
-        places = _places(population, wanted.tolist())[: max(0, free)]
+        places = population.places(wanted.tolist())[: max(0, free)]
         if not places:
             return False
         first = sum(slot == 0 for _, slot in places)
@@ -177,85 +134,19 @@ class Search:
         population.issue(self._ids(len(places)), places)
         return True
 
-    # -- the last phase
-
     def _finish(self) -> None:
-        """The search is over: test whether there is noise at all where that is not known, let
-        finalists race, and measure the winner with all that is left."""
-        run, setup, ledger = self.run, self.run.setup, self.run.ledger
-        if run.final is None:
-            points = self.method.finalists(run.memory)
-            if run.background.deterministic or setup.race == 0:
-                points = self.method.recommend(run.memory).x[None]
-            run.final = Final(points, final.start(len(points), min(setup.race, ledger.remaining)))
-            if setup.adaptive and run.background.untested and ledger.remaining > 2:
-                run.final.testing = True
-                self._measure(points[:1], np.zeros(2, dtype=np.intp), CONFIRMATION)
-                return
-        wanted = final.request(run.final.race)
-        if 0 < len(wanted) <= ledger.remaining:
-            self._measure(run.final.finalists, wanted, RACE)
-        else:
-            wanted = np.zeros(ledger.remaining, dtype=np.intp)
-            self._measure(run.final.chosen[None], wanted, CONFIRMATION)
-
-    def _measure(self, X: FloatArray, wanted: IntArray, kind: str) -> None:
-        """Hand out evaluations of points that are no candidates."""
+        """The search is over: hand out evaluations of points that are no candidates."""
+        run = self.run
+        X, wanted, kind = final.request(self.method, run)
         population = Population.of(X, X)
         population.kind = kind
-        places = _places(population, wanted.tolist())
+        places = population.places(wanted.tolist())
         n = len(places)
         population.samples.extend(1 + max((slot for _, slot in places), default=0))
         race = n if kind == RACE else 0
-        self.run.ledger.charge_final(race=race, confirmation=n - race)
+        run.ledger.charge_final(race=race, confirmation=n - race)
         population.issue(self._ids(n), places)
-        self.run.current = population
-
-    def _measured(self, population: Population) -> None:
-        """All values of points that are no candidates are there."""
-        run, values, last = self.run, population.samples.values, self.run.final
-        assert last is not None
-        self._note_best(population)
-        run.background = run.background.compared(values)
-        run.current = None
-        if population.kind == RACE:
-            last.race = final.settle(last.race, values[last.race.alive].ravel())
-        elif last.testing:
-            last.testing, last.tested = False, values[0]
-            if run.background.deterministic:
-                run.final = None
-                self._keep(final.reserve(run.ledger.budget, run.setup.dimension, True))
-        else:
-            unraced = last.race.winner == 0 and last.race.values.shape[1] == 0
-            kept = last.tested if unraced else np.empty(0)
-            run.confirmed = np.concatenate((kept, values[0]))
-            errors = population.samples.errors
-            run.confirmed_errors = None if len(kept) or errors is None else errors[0]
-
-    def _keep(self, wanted: final.Reserve) -> None:
-        """Keep so many evaluations for the last phase, as far as there are any."""
-        run, ledger = self.run, self.run.ledger
-        ledger.reserve = min(sum(wanted), ledger.remaining)
-        budget = max(1, ledger.budget - ledger.reserve)
-        run.setup = replace(run.setup, budget=budget, race=wanted.race, confirm=wanted.confirm)
-
-    def _look_at_noise(self, population: Population) -> None:
-        """Take note of what a round says about the noise, and keep evaluations accordingly."""
-        run, setup, samples = self.run, self.run.setup, population.samples
-        if not setup.adaptive and setup.confirm == 0:
-            return
-        # Later rounds say little new.
-        if run.round < _NOTED or run.round % _NOTED == 0 or samples.values.shape[1] > 1:
-            run.background = run.background.saw(samples.first).compared(samples.values)
-        if not setup.adaptive:
-            return
-        exact = run.background.deterministic
-        near = run.ledger.free <= 4 * len(population)
-        if exact != (setup.race + setup.confirm <= 1) or near:
-            history, pace = run.history.as_dict(), 0.0
-            if near and "sigma" in history:
-                pace = final.pace(history["evaluations"], history["sigma"])
-            self._keep(final.reserve(run.ledger.budget, setup.dimension, exact, pace))
+        run.current = population
 
     def _ids(self, n: int) -> range:
         """New ids, to be handed out."""
@@ -355,7 +246,8 @@ class Search:
     def _advance(self, population: Population) -> None:
         """All trials of a wave are told: ask for more, or close the round."""
         if population.kind != SEARCH:
-            self._measured(population)
+            self._note_best(population)
+            final.settle(self.run, population)
             return
         population.wave += 1
         if not self._request(population):
@@ -384,7 +276,7 @@ class Search:
         spent = run.ledger.charged - (0 if run.next is None else len(run.next))
         row = (spent, len(population), mean, smallest, misranking, run.misranking.value)
         run.history.append((*row, run.ledger.reevaluation, *info.row))
-        self._look_at_noise(population)
+        final.look_at_noise(run, population)
         run.round += 1
         run.current = None
         # A model proposes few at a time, and explores where evaluations fail.
@@ -418,63 +310,4 @@ class Search:
 
     def recommend(self) -> tuple[FloatArray, Estimate]:
         """The point to use (outer coordinates), with an honest estimate of f there."""
-        run = self.run
-        x, fun = self.method.recommend(run.memory)
-        if run.final is not None:
-            x = run.final.chosen
-        if len(run.confirmed):
-            found = estimate(run.confirmed, run.confirmed_errors, run.background)
-            if found.kind == "exact" and run.setup.adaptive and run.best_value < found.value:
-                # Without noise the best value seen is what it seems.
-                value = run.best_value
-                return run.best_x.copy(), replace(found, value=value, low=value, high=value)
-            # One value left over says less about f than the last round does.
-            asked_for = run.setup.adaptive or run.setup.confirm > 0
-            if asked_for or found.n > 1 or math.isnan(fun):
-                return run.setup.box.outer(x), found
-        return run.setup.box.outer(x), Estimate(fun, math.nan, math.nan, math.nan)
-
-
-def _places(population: Population, wanted: list[int]) -> list[tuple[int, int]]:
-    """Candidate and slot of each evaluation that is wanted and not under way."""
-    places = []
-    if population.wave == 0:
-        used, early = [0] * len(population), len(population.origins)
-    else:
-        used = (~np.isnan(population.samples.values)).sum(axis=1).tolist()
-        early = 0
-    for i in wanted:
-        if i >= early or used[i] > 0:
-            places.append((i, used[i]))
-        used[i] += 1
-    return places
-
-
-def rehearse(method: Method, run: Run) -> None:
-    """Raise `DataError` if ``run`` cannot go on, found out on a copy with made-up values. What a
-    file claims is not allocated: a run with very large populations is not rehearsed."""
-    try:
-        with np.errstate(all="ignore"):
-            _play(Search(method, _data.decode(_data.encode(run))))
-    except Exception as error:  # a file may hold anything
-        raise DataError(f"it cannot go on: {type(error).__name__}: {error}") from error
-
-
-def _play(search: Search) -> None:
-    run: Any = search.run
-    last = run.round + _REHEARSED
-    while not search.done and run.round < last:
-        if run.current is None:
-            now = Now(run.ledger.free, run.setup.budget, run.setup.workers)
-            size = search.method.size(run.memory, now)
-            k = min(size.candidates, run.ledger.remaining)
-            if k * max(size.cost, run.setup.dimension) > _REHEARSABLE:
-                break
-            if run.ledger.reserve > _REHEARSABLE:
-                break
-        search.ask(None)
-        assert run.current is not None
-        ids = list(run.current.pending)
-        search.tell(ids, [float(i) for i in range(len(ids))])
-    search.recommend()
-    search.method.explain(run.memory)
+        return final.recommend(self.method, self.run)
