@@ -16,15 +16,19 @@ from noisewise.errors import BadValueError
 LARGEST = 1e70
 
 
-def as_value(value: Any) -> float:
-    """An objective value as a float within ±`LARGEST`; failures (nan, +inf) as +inf.
+def as_value(value: Any, maximize: bool = False) -> float:
+    """An objective value as a float to minimise within ±`LARGEST`; failures (nan, and +inf, or
+    -inf where the objective is maximised) as +inf.
 
     Values beyond count as ±`LARGEST`, and a UserWarning says so.
     """
     if type(value) is not float:
         value = _real(value)
+    if maximize:
+        value = -value
     if value == -math.inf:
-        raise BadValueError("the objective must not return -inf: there is nothing below it")
+        told = "+inf: there is nothing above it" if maximize else "-inf: there is nothing below it"
+        raise BadValueError(f"the objective must not return {told}")
     if -LARGEST <= value <= LARGEST:
         return float(value)
     if not value < math.inf:

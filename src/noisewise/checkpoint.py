@@ -146,7 +146,7 @@ def _tells(path: Any, file: IO[bytes]) -> Iterator[tuple[int, float, float | Non
 
 
 def _told(line: bytes) -> tuple[int, float, float | None]:
-    """Id, value and standard error; ValueError or its like if this is no such line."""
+    """Id, value (nan: failed) and standard error; ValueError or its like if it is no such line."""
     text, _, crc = line.removesuffix(b"\n").rpartition(b" ")
     if crc.lower() != b"%x" % zlib.crc32(text):
         raise ValueError("checksum")
@@ -154,7 +154,7 @@ def _told(line: bytes) -> tuple[int, float, float | None]:
     fine = type(id) is int and (value is None or _is_finite(value))
     if not fine or not (se is None or (_is_finite(se) and se >= 0.0)):
         raise ValueError("not an id, a value and a standard error")
-    return id, math.inf if value is None else float(value), None if se is None else float(se)
+    return id, math.nan if value is None else float(value), None if se is None else float(se)
 
 
 def _is_finite(number: Any) -> bool:
@@ -223,8 +223,9 @@ class Journal:
         values: Sequence[float],
         errors: Sequence[float | None] | None = None,
     ) -> None:
-        """Values are known. From here on they survive the death of this process; that of the
-        machine too, unless they come so fast that flushing would take over the run."""
+        """Values are known, in the user's sign. From here on they survive the death of this
+        process; that of the machine too, unless they come so fast that flushing would take over
+        the run."""
         if self._stale:  # an interrupt came while it was replaced
             self._reopen()
         assert self._file is not None

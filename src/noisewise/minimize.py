@@ -51,15 +51,17 @@ def minimize(
     lookahead: int | None = None,
     late: int = 0,
     interrupt: str = "raise",
+    maximize: bool = False,
 ) -> Result:
-    """Minimise a function that can only be measured with noise.
+    """Minimise, or maximise, a function that can only be measured with noise.
 
     Parameters
     ----------
     fun
         ``fun(x, *args) -> float``, a noisy value at ``x``. With ``vectorized=True``,
-        ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf count as failures. Values
-        beyond 1e70 in size count as 1e70, with a warning.
+        ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf (-inf with
+        ``maximize=True``) count as failures. Values beyond 1e70 in size count as 1e70, with a
+        warning.
     x0
         Where to start; the middle of finite bounds by default. With ``space``, values by name:
         ``{"lr": 0.01}``.
@@ -119,6 +121,9 @@ def minimize(
     interrupt
         ``"raise"``: Ctrl-C raises KeyboardInterrupt when all values are in the checkpoint; its
         attribute ``result`` is the result so far. ``"return"``: that result is returned.
+    maximize
+        True: larger values are better. All values that are shown, kept or returned are those of
+        ``fun``.
 
     Examples
     --------
@@ -149,6 +154,7 @@ def minimize(
             lookahead=lookahead,
             late=late,
             extra=extra,
+            maximize=maximize,
         )
         journal = None if path is None else Journal(path)
         try:
@@ -188,7 +194,7 @@ def _loop(
                     evaluator.receive(block=True)
                 ids, values = _values(evaluator.finished, opt, on_error)
                 if journal is not None:
-                    journal.append(ids, values)
+                    journal.append(ids, _shown(values, opt))
                 whole = False
                 for _ in ids:
                     evaluator.finished.popleft()
@@ -219,16 +225,18 @@ def _loop(
 def _values(
     outcomes: Iterable[Outcome], opt: Optimizer, on_error: str
 ) -> tuple[list[int], list[float]]:
-    """Ids and values of what came back first, +inf for a failure; raises where the user wants
-    that. Failures come on their own: they may be due to an interrupt that is just arriving."""
+    """Ids and values to minimise of what came back first, +inf for a failure; raises where the
+    user wants that. Failures come on their own: they may be due to an interrupt that is just
+    arriving."""
     ids: list[int] = []
     values: list[float] = []
+    more = opt.maximize
     for id, value, error in outcomes:
         if error is None:
             try:
                 # The common case first: a call of `as_value` takes longer than all the rest.
                 plain = type(value) is float and -LARGEST <= value <= LARGEST
-                values.append(value if plain else as_value(value))
+                values.append((-value if more else value) if plain else as_value(value, more))
             except BadValueError as wrong:
                 error = wrong
         if error is not None:
@@ -239,6 +247,11 @@ def _values(
             return [id], [math.inf]
         ids.append(id)
     return ids, values
+
+
+def _shown(values: list[float], opt: Optimizer) -> list[float]:
+    """Values to minimise in the user's sign."""
+    return [-value for value in values] if opt.maximize else values
 
 
 def _counts_as_failure(error: BaseException, on_error: str) -> bool:
@@ -264,11 +277,11 @@ def _rescue(opt: Optimizer, evaluator: Evaluator, journal: Journal | None, whole
     for outcome in list(evaluator.finished):
         with contextlib.suppress(Exception):
             if outcome.error is None:
-                ids, values = [outcome.id], [as_value(outcome.value)]
+                ids, values = [outcome.id], [as_value(outcome.value, opt.maximize)]
                 if journal is not None:
-                    journal.append(ids, values)
+                    journal.append(ids, _shown(values, opt))
                 if whole:
-                    opt.tell(ids, values)
+                    opt._search.tell(ids, values)
     evaluator.finished.clear()
 
 
@@ -344,6 +357,7 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "x0": setup.box.outer(setup.mean).tolist(),
         "sigma0": setup.sigma,
         "space": opt.space,
+        "maximize": opt.maximize,
         "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,
     }

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from noisewise import checkpoint, methods, problem, result
-from noisewise._check import integer, shown, whole
+from noisewise._check import flag, integer, shown, whole
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
@@ -89,6 +89,7 @@ class Optimizer:
         lookahead: int | None = None,
         late: int = 0,
         extra: Mapping[str, Any] | None = None,
+        maximize: bool = False,
     ) -> None:
         budget = whole("budget", budget, least=1)
         self._space, x0, bounds = name_problem(space, x0, bounds)
@@ -113,7 +114,9 @@ class Optimizer:
         late = integer("late", late, least=0)
         setup = replace(setup, lookahead=min(ahead, budget), late=min(late, budget))
         ledger, streams = Ledger(budget, reserve=sum(kept)), problem.generators(rng)
-        self._search = Search(chosen, begin(chosen, setup, ledger, streams, problem.seed(rng)))
+        more = flag("maximize", maximize)
+        run = begin(chosen, setup, ledger, streams, problem.seed(rng), more)
+        self._search = Search(chosen, run)
         self._extra = problem.plain(extra)
         #: Kept with the run beside ``extra``: named parameters, the objective's fingerprint.
         self._about: dict[str, Any]
@@ -134,7 +137,8 @@ class Optimizer:
         self, id: Sequence[int], value: Sequence[float] | FloatArray, se: Any = None
     ) -> None: ...
     def tell(self, id: Any, value: Any, se: Any = None) -> None:
-        """The value of a trial, in any order; nan or +inf: this evaluation failed.
+        """The value of a trial, in any order; nan or +inf (-inf with ``maximize``): this
+        evaluation failed.
 
         ``se`` is its standard error, where known. Sequences tell several trials at once. Values
         of trials that were handed out before the end are accepted and counted after it.
@@ -142,7 +146,7 @@ class Optimizer:
         if type(id) is int or not isinstance(id, (Sequence, np.ndarray)) or isinstance(id, str):
             self._check_id(id)
             errors = None if se is None else [_error(se)]
-            self._search.tell([int(id)], [as_value(value)], errors)
+            self._search.tell([int(id)], [as_value(value, self.maximize)], errors)
             return
         ids, search = list(id), self._search
         if se is None and search.run.current is not None and search.run.current.is_whole(ids):
@@ -151,9 +155,9 @@ class Optimizer:
             plain = plain and not isinstance(value, np.ma.MaskedArray)
             # A small sum has small terms only; it is much faster than asking each of them.
             if plain and sum(map(abs, numbers := array.tolist())) < LARGEST:
-                search.tell(ids, numbers)
+                search.tell(ids, [-v for v in numbers] if self.maximize else numbers)
                 return
-        values = list(map(as_value, _entries("value", value, len(ids))))
+        values = [as_value(v, self.maximize) for v in _entries("value", value, len(ids))]
         errors = None if se is None else list(map(_error, _entries("se", se, len(ids))))
         for one in ids:  # all of them, before any counts
             self._check_id(one)
@@ -196,6 +200,11 @@ class Optimizer:
     def dimension(self) -> int:
         """Number of coordinates, fixed ones included."""
         return self._run.setup.box.dimension
+
+    @property
+    def maximize(self) -> bool:
+        """Whether larger values are better."""
+        return self._run.maximize
 
     @property
     def generation(self) -> int:

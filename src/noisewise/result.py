@@ -11,6 +11,7 @@ from noisewise._types import FloatArray
 
 if TYPE_CHECKING:
     from noisewise.noise.estimate import Estimate
+    from noisewise.run import Run
     from noisewise.search import Search
 
 #: ``status`` of a result, and what it means.
@@ -47,6 +48,8 @@ class Result(dict[str, Any]):
         Sentences about what the method could not rely on; empty if all is well.
     method, success, status, message
         What ran and how it ended.
+    maximize
+        Whether larger values are better. All values here are those of the objective itself.
 
     >>> import noisewise as nw
     >>> r = nw.minimize(lambda x: x @ x, [3.0] * 4, sigma0=1.0, budget=200, rng=0)
@@ -75,6 +78,7 @@ class Result(dict[str, Any]):
     success: bool
     status: int
     message: str
+    maximize: bool
     #: Values by name, where the problem has a space; else None.
     params: dict[str, Any] | None
     params_best_observed: dict[str, Any] | None
@@ -135,7 +139,7 @@ def of(search: Search) -> Result:
     run, (x, best) = search.run, search.recommend()
     told = search.method.explain(run.memory)
     lucky_x, luckiest = _luckiest(search)
-    lucky = luckiest < math.inf
+    lucky, sign = luckiest < math.inf, -1.0 if run.maximize else 1.0
     status = BUDGET_SPENT if search.done and run.status == RUNNING else run.status
     return Result(
         x=x,
@@ -144,20 +148,30 @@ def of(search: Search) -> Result:
         interval=best.interval,
         estimate=best.kind,
         x_best_observed=lucky_x if lucky else x,
-        fun_best_observed=luckiest if lucky else math.nan,
+        fun_best_observed=sign * luckiest if lucky else math.nan,
         nfev=run.ledger.told,
         nit=run.round,
         n_reevaluations=run.ledger.reevaluation,
         n_failures=run.ledger.failures,
         method=search.method.name,
         misranking=run.misranking.value,
-        history=run.history.as_dict(),
+        history=_history(run),
         diagnostics=told.diagnostics,
         warnings=_warnings(best, status) + told.warnings,
         success=status in (BUDGET_SPENT, STOPPED) and lucky,
         status=status,
         message=_message(search, status, lucky, told.message, told.deterministic is True),
+        maximize=run.maximize,
     )
+
+
+def _history(run: Run) -> dict[str, FloatArray]:
+    """The history, values in the user's sign."""
+    history = run.history.as_dict()
+    if run.maximize:
+        for name in ("mean_value", "best_value"):
+            history[name] = -history[name]
+    return history
 
 
 def _luckiest(search: Search) -> tuple[FloatArray, float]:

@@ -104,6 +104,8 @@ class Run:
     #: The number the user gave as ``rng``, if it was one.
     seed: int | None
     history: History
+    #: Whether the user's values are the negatives of those here, which are minimised.
+    maximize: bool
     #: The newest candidates and their values, for the report.
     seen: Recent
     best_x: FloatArray
@@ -197,6 +199,7 @@ def begin(
     ledger: Ledger,
     streams: tuple[np.random.Generator, np.random.Generator],
     seed: int | None = None,
+    maximize: bool = False,
 ) -> Run:
     """The run before its first round."""
     columns = COLUMNS + method.columns
@@ -208,6 +211,7 @@ def begin(
         bootstrap=streams[1],
         seed=seed,
         history=History(columns, np.empty((0, len(columns)))),
+        maximize=maximize,
         seen=Recent(_KEPT if setup.dimension <= _KEPT_UP_TO else 0),
         best_x=setup.box.outer(setup.mean),
     )

@@ -309,5 +309,7 @@ class Search:
         part.X[i] = self.run.setup.box.repaired(row[None])[0]
 
     def recommend(self) -> tuple[FloatArray, Estimate]:
-        """The point to use (outer coordinates), with an honest estimate of f there."""
-        return final.recommend(self.method, self.run)
+        """The point to use (outer coordinates), with an honest estimate of f there, in the user's
+        sign."""
+        x, found = final.recommend(self.method, self.run)
+        return x, found.negated() if self.run.maximize else found

@@ -46,9 +46,9 @@ def bad(reason: str) -> Evaluation:
 
 def test_on_a_terminal() -> None:
     stream = Terminal()
-    live = Live(20, 4, -1.0, True, stream)
+    live = Live(20, 4, True, stream)
     live.evaluation(good())
-    live.generation(generation(-2.5, 0.25))
+    live.generation(generation(2.5, 0.25))
     live.evaluation(bad("exit\x1b[31m code 1"))
     live.finish()
     states = stream.getvalue().split("\r")
@@ -61,7 +61,7 @@ def test_on_a_terminal() -> None:
 
 def test_elsewhere_and_without_measurements() -> None:
     stream = io.StringIO()
-    live = Live(30, 0, 1.0, True, stream)
+    live = Live(30, 0, True, stream)
     live.generation(generation(math.nan, math.nan))
     for _ in range(30):
         live.evaluation(good())
@@ -73,7 +73,7 @@ def test_elsewhere_and_without_measurements() -> None:
 
 def test_few_reasons_are_told() -> None:
     stream = io.StringIO()
-    live = Live(1000, 0, 1.0, True, stream)
+    live = Live(1000, 0, True, stream)
     for j in range(40):
         live.evaluation(bad(f"reason {j % 20}"))
     lines = stream.getvalue().splitlines()
@@ -85,7 +85,7 @@ def test_few_reasons_are_told() -> None:
 def test_no_terminal_can_stop_a_run(shown: bool) -> None:
     plain = Ascii()
     for stream in (plain, Gone()):
-        live = Live(10, 0, 1.0, shown, stream)
+        live = Live(10, 0, shown, stream)
         live.generation(generation(1.0, 0.1))
         live.evaluation(good())
         live.evaluation(bad("日本"))

@@ -46,13 +46,14 @@ def run(
     while not opt.done and (tells is None or opt.spent < tells):
         for trial in opt.ask():
             value = float(((trial.x - 0.4) ** 2).sum() + 0.1 * rng.normal())
+            value = -value if opt.maximize else value
             opt.tell(trial.id, math.nan if rng.random() < fail else value)
     return opt
 
 
 @pytest.fixture(scope="module")
 def hostile() -> str:
-    extra = {"space": HOSTILE, "command": COMMAND, "shell": False, "maximize": False}
+    extra = {"space": HOSTILE, "command": COMMAND, "shell": False}
     return page(facts.of(run(RBPEM(), confirm=10, extra=extra), "<b>run & $more ${x}</b>"))
 
 
@@ -209,7 +210,7 @@ def test_names_of_a_wrong_space_are_not_used() -> None:
 
 
 def test_more_is_better_turns_signs() -> None:
-    less, more = (facts.of(run(extra={"maximize": m}), "run") for m in (False, True))
+    less, more = (facts.of(run(maximize=m), "run") for m in (False, True))
     assert more.value == -less.value
     assert more.luckiest_value == -less.luckiest_value
     assert more.interval == tuple(-end for end in reversed(less.interval))

@@ -54,7 +54,6 @@ class Program:
         template: Template,
         reader: Reader,
         *,
-        maximize: bool = False,
         timeout: float | None = None,
         retries: int = 0,
         listen: Callable[[Evaluation], None] = lambda evaluation: None,
@@ -63,7 +62,6 @@ class Program:
         if timeout is not None:
             positive_real("--timeout", timeout)
         self._space, self._template, self._reader = space, template, reader
-        self._sign = -1.0 if maximize else 1.0
         self._timeout, self._retries = timeout, integer("--retries", retries, least=0)
         self._listen = listen
         self._lock = threading.Lock()
@@ -71,7 +69,7 @@ class Program:
         self._closed = False
 
     def __call__(self, x: FloatArray) -> float:
-        """The value to minimise; `EvaluationFailed` says why there is none."""
+        """The value; `EvaluationFailed` says why there is none."""
         values = self._space.decode(x)
         start, attempts = time.monotonic(), 0
         while True:
@@ -86,7 +84,7 @@ class Program:
                     self._listen(Evaluation(values, None, time.monotonic() - start, str(failed)))
                     raise
         self._listen(Evaluation(values, value, time.monotonic() - start))
-        return self._sign * value
+        return value
 
     def close(self) -> None:
         """End all that runs and start nothing more."""

@@ -57,7 +57,7 @@ def tune(
     budget, workers = integer("--budget", budget, 1), integer("--workers", workers, 1)
     _check_program(job)
     spent = _spent(path, job)
-    live = Live(budget, spent, -1.0 if job.maximize else 1.0, not options.quiet)
+    live = Live(budget, spent, not options.quiet)
     # Threads are enough: the work is in the program, and one process can end all of them.
     with (
         _signals() as caught,
@@ -79,6 +79,7 @@ def tune(
             checkpoint=path,
             extra=job.extra,
             interrupt="return",
+            maximize=job.maximize,
         )
         live.finish()
         if result.status != INTERRUPTED:
@@ -110,7 +111,7 @@ def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[Prob
     _check_program(job)
     workers = integer("--workers", workers, 1)
     count = default_population(job.space.dimension) if n is None else integer("--n", n, 2)
-    live = Live(2 * count, 0, 1.0, not options.quiet)
+    live = Live(2 * count, 0, not options.quiet)
     failures: list[EvaluationFailed] = []
 
     def value(program: Program, x: FloatArray) -> float:
@@ -152,7 +153,6 @@ def _program(job: Job, options: Options, live: Live) -> Iterator[Program]:
             job.space,
             job.template,
             job.reader,
-            maximize=job.maximize,
             timeout=options.timeout,
             retries=options.retries,
             listen=listen,

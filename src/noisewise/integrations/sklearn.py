@@ -88,7 +88,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         One row for each set of parameters, as in ``GridSearchCV``; folds without a fit are nan and
         ``n_fits`` says how many fits a row rests on.
     result_
-        The `noisewise.Result` of the search; its values are negated scores.
+        The `noisewise.Result` of the search; its values are scores.
 
     Examples
     --------
@@ -142,7 +142,12 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         confirm = max(1, min(len(folds), budget // _CONFIRM_SHARE))
         opt = Optimizer(
-            budget=budget, bounds=space.bounds, method=self.method, rng=seed, confirm=confirm
+            budget=budget,
+            bounds=space.bounds,
+            method=self.method,
+            rng=seed,
+            confirm=confirm,
+            maximize=True,
         )
         job = _Job(self.estimator, X, y, params, folds, self.scorer_, self.error_score, seed)
         searched, confirmed = self._search(opt, space, job)
@@ -177,7 +182,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
                 for id, trial, fold in zip(ids, wave, folds, strict=True)
             )
             (confirmed if last else searched).extend(fits)
-            opt.tell(ids, [-fit.score for fit in fits])
+            opt.tell(ids, [fit.score for fit in fits])
         return searched, confirmed
 
     def _keep(

@@ -31,7 +31,8 @@ class PEM(CMAOptions):
 
     ``draws(X, n, rng)`` returns an (n, len(X)) array of fresh independent noisy evaluations of
     the rows of ``X``. They are not charged, so the method sees far more than its budget: it
-    shows what expected weights could do if the noise were known.
+    shows what expected weights could do if the noise were known. Smaller values are better: where
+    the objective is maximised, ``draws`` returns the negatives.
 
     >>> import noisewise as nw
     >>> def draws(X, n, rng):

@@ -6,7 +6,7 @@ The values must not have chosen the point: the best of several looks better than
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -48,6 +48,10 @@ class Estimate:
     def interval(self) -> tuple[float, float]:
         """The 95 % interval, about the successful evaluations where some failed."""
         return self.low, self.high
+
+    def negated(self) -> Estimate:
+        """The estimate of the negative."""
+        return replace(self, value=-self.value, low=-self.high, high=-self.low)
 
     @property
     def width(self) -> float:

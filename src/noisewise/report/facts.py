@@ -93,14 +93,12 @@ class Facts:
 
 def of(opt: Optimizer, title: str) -> Facts:
     """The facts of a run, ended or not. What `Optimizer.extra` says about names
-    (``"space"``: `Space.texts`), sign (``"maximize"``) and program (``"command"``) is used."""
+    (``"space"``: `Space.texts`) and program (``"command"``) is used."""
     result, run = opt.result(), opt._run
     told = opt.method.explain(run.memory)
-    space, sign = _space(opt), -1.0 if opt.extra.get("maximize") is True else 1.0
-    history = dict(result.history)
-    history["luckiest"] = np.fmin.accumulate(history["best_value"])
-    for name in ("mean_value", "best_value", "luckiest"):
-        history[name] = sign * history[name]
+    space, history = _space(opt), dict(result.history)
+    best = np.fmax if opt.maximize else np.fmin
+    history["luckiest"] = best.accumulate(history["best_value"])
     around = int(np.isfinite(run.confirmed).sum())
     recommended = _named(space, result.x)
     return Facts(
@@ -110,13 +108,13 @@ def of(opt: Optimizer, title: str) -> Facts:
         success=bool(result.success),
         message=str(result.message),
         warnings=list(result.warnings),
-        maximize=sign < 0.0,
+        maximize=opt.maximize,
         recommended=recommended,
         luckiest=_named(space, result.x_best_observed),
-        luckiest_value=sign * result.fun_best_observed,
-        value=sign * result.fun,
+        luckiest_value=result.fun_best_observed,
+        value=result.fun,
         se=result.fun_se,
-        interval=_signed(result.interval, sign),
+        interval=result.interval,
         measured=around,
         confirmed=result.estimate != "unknown",
         kind=str(result.estimate),
@@ -173,12 +171,6 @@ def _named(space: Space | None, x: FloatArray) -> dict[str, Any]:
     if space is not None:
         return space.decode(x)
     return {f"x{j}": float(value) for j, value in enumerate(x, start=1)}
-
-
-def _signed(interval: tuple[float, float], sign: float) -> tuple[float, float]:
-    """The interval in the sign of the user's objective."""
-    low, high = (sign * end for end in interval)
-    return (low, high) if sign > 0.0 else (high, low)
 
 
 def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]:

@@ -26,10 +26,8 @@ _MOST_REASONS = 5
 class Live:
     """Hears of evaluations (from any thread) and of generations; writes to ``stream``."""
 
-    def __init__(
-        self, budget: int, spent: int, sign: float, shown: bool, stream: TextIO | None = None
-    ) -> None:
-        self._budget, self._spent, self._already, self._sign = budget, spent, spent, sign
+    def __init__(self, budget: int, spent: int, shown: bool, stream: TextIO | None = None) -> None:
+        self._budget, self._spent, self._already = budget, spent, spent
         self._stream = stream or sys.stderr
         self._shown = shown
         self._tty = bool(getattr(self._stream, "isatty", lambda: False)())
@@ -62,7 +60,7 @@ class Live:
     def generation(self, intermediate_result: Result) -> None:
         """A generation is done: what it saw and what follows."""
         result = intermediate_result
-        parts = [f"f ≈ {self._sign * result.fun:.4g}"] if not math.isnan(result.fun) else []
+        parts = [f"f ≈ {result.fun:.4g}"] if not math.isnan(result.fun) else []
         parts.append(f"population {result.history['population'][-1]:.0f}")
         if not math.isnan(result.misranking):
             parts.append(f"misranking {result.misranking:.2f}")

@@ -47,7 +47,8 @@ def _values(ax: Any, result: Result) -> None:
     h = result.history
     x = h["evaluations"]
     ax.plot(x, h["mean_value"], label="mean of a generation")
-    ax.plot(x, np.fmin.accumulate(h["best_value"]), "--", label="luckiest draw so far")
+    best = np.fmax if result.maximize else np.fmin
+    ax.plot(x, best.accumulate(h["best_value"]), "--", label="luckiest draw so far")
     if not math.isnan(result.fun):
         ax.axhline(result.fun, linestyle=":", color="C2", label="estimate")
     seen = np.concatenate((h["mean_value"], h["best_value"]))
