@@ -65,7 +65,17 @@ def test_what_the_headline_command_cannot_do(
 PROMISED = [nw, methods, executors, space, weights, integrations_optuna, integrations_sklearn]
 INTERNAL = {"noisewise.executors.start", "noisewise.methods.names"}
 #: Modules with examples that tests/test_doctests.py does not reach.
-ELSEWHERE = [integrations_optuna, integrations_sklearn, campaign, problem, registry, score]
+ELSEWHERE = [
+    integrations_optuna,
+    integrations_optuna.recommendation,
+    integrations_optuna.sampler,
+    integrations_sklearn,
+    integrations_sklearn.search,
+    campaign,
+    problem,
+    registry,
+    score,
+]
 
 
 def public() -> dict[str, Any]:

@@ -15,8 +15,7 @@ from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 from optuna.trial import TrialState
 
 import noisewise as nw
-from noisewise.integrations import _distributions, _records
-from noisewise.integrations.optuna import NoisewiseSampler
+from noisewise.integrations.optuna import NoisewiseSampler, distributions, records
 
 SPACE: dict[str, Any] = {
     "rate": FloatDistribution(1e-4, 1.0, log=True),
@@ -72,7 +71,7 @@ def work_and_hang(kind: str, where: str, name: str, flag: str, options: dict[str
 
 def marks(study: optuna.Study) -> list[tuple[Any, dict[str, Any]]]:
     """Trials with their marks; trials without are left out."""
-    found = [(t, t.system_attrs.get(_records.MARK)) for t in study.get_trials(deepcopy=False)]
+    found = [(t, t.system_attrs.get(records.MARK)) for t in study.get_trials(deepcopy=False)]
     return [(t, mark) for t, mark in found if mark is not None]
 
 
@@ -89,7 +88,7 @@ def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any)
             holders[mark["id"]] = max(
                 holders.get(mark["id"], (claim, trial)), (claim, trial), key=lambda pair: pair[0]
             )
-    named = _distributions.named(SPACE)
+    named = distributions.named(SPACE)
     opt = nw.Optimizer(budget=budget, bounds=named.bounds, rng=seed, confirm=0, **options)
     used, waiting = 0, opt.ask()
     while waiting:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import runpy
-import sys
 import types
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-PACKAGE = Path(__file__).parents[2] / "optunahub" / "package" / "samplers" / "noisewise"
+optunahub = pytest.importorskip("optunahub", reason="optunahub is not installed")
+
+REGISTRY = Path(__file__).parents[2] / "optunahub" / "package"
+PACKAGE = REGISTRY / "samplers" / "noisewise"
 
 
-def load_module(package: str, **_: Any) -> types.ModuleType:
-    """As ``optunahub.load_module`` does it, from a folder instead of the network."""
-    path = PACKAGE.parents[1] / package / "__init__.py"
-    spec = importlib.util.spec_from_file_location("optunahub_noisewise", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def load_module(package: str) -> types.ModuleType:
+    """As ``optunahub.load_module`` does it, from our folder instead of the network."""
+    found: types.ModuleType = optunahub.load_local_module(package, registry_root=str(REGISTRY))
+    return found
 
 
 def test_the_files_are_there() -> None:
@@ -55,9 +50,7 @@ def test_the_readme_has_the_header_and_the_sections() -> None:
 def test_the_example_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hub = types.ModuleType("optunahub")
-    monkeypatch.setattr(hub, "load_module", load_module, raising=False)
-    monkeypatch.setitem(sys.modules, "optunahub", hub)
+    monkeypatch.setattr(optunahub, "load_module", load_module)
     runpy.run_path(str(PACKAGE / "example.py"), run_name="__main__")
     said = capsys.readouterr().out
     assert "luckiest trial: {'x': " in said

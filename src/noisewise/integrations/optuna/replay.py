@@ -6,6 +6,7 @@ leaves no trace. So nothing but values has to be kept: whoever knows them can go
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -37,12 +38,14 @@ class Settings:
 @dataclass(frozen=True)
 class Offer:
     """An evaluation that the run waits for. ``row`` is the candidate as it was sampled, in inner
-    coordinates; None where the recommendation is measured."""
+    coordinates; None where the recommendation is measured. ``placeable``: another point may take
+    its place."""
 
     id: int
     x: FloatArray
     kind: str
     row: FloatArray | None
+    placeable: bool
 
 
 @final
@@ -79,6 +82,11 @@ class Replay:
         )
 
     @property
+    def over(self) -> bool:
+        """Whether the run waits for nothing any more."""
+        return self._opt.done
+
+    @property
     def gave_up(self) -> bool:
         """Whether nothing but failures made the run end."""
         return self._opt.gave_up
@@ -92,6 +100,24 @@ class Replay:
             self._opt.move(local, row)
         self._opt.tell(local, value)
         self._ask()
+
+    def place(self, id: int, value: float, x: FloatArray) -> None:
+        """The value of a point that the run did not ask for, in the place of a candidate."""
+        self.answer(id, value, self._injected(x))
+
+    def _injected(self, x: FloatArray) -> FloatArray:
+        """Where a foreign point counts: an evolution strategy takes it for a sample of its own, so
+        one that is farther away than samples are is moved towards the mean (Hansen 2011, Injecting
+        external solutions into CMA-ES)."""
+        opt, n = self._opt, len(x)
+        search = opt.method.distribution(opt._run.memory)
+        if search is None or len(opt.method.origin(opt._run.memory)) == 0:
+            return x
+        step = (x - search.mean) / search.sigma
+        C = search.C if search.C.ndim == 2 else np.diag(search.C)
+        length = math.sqrt(float(step @ np.linalg.solve(C, step)))
+        most = math.sqrt(n) + 2.0 * n / (n + 2.0)
+        return x if length <= most else search.mean + (x - search.mean) * (most / length)
 
     def extend(self, budgets: tuple[int, ...]) -> None:
         """Go on with further stages."""
@@ -117,6 +143,10 @@ class Replay:
             rng = np.random.SeedSequence([s.seed, self._stage])
             self._opt = self._optimizer(self._earlier.x, _LATER_SIGMA * s.sigma0, rng)
         for trial in self._opt.ask():
+            part = self._opt._search.holder(trial.id)
+            assert part is not None
             row = None if trial.kind == "confirmation" else self._opt.candidate(trial.id)
+            # Not where other evaluations of the same candidate are under way.
+            placeable = trial.kind == "candidate" and part.samples.values.shape[1] == 1
             id = self._offset + trial.id
-            self.open[id] = Offer(id, trial.x, trial.kind, row)
+            self.open[id] = Offer(id, trial.x, trial.kind, row, placeable)

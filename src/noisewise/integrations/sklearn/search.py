@@ -21,7 +21,7 @@ import numpy as np
 
 from noisewise._check import integer, shown
 from noisewise.integrations._extra import extra
-from noisewise.integrations._spaces import named
+from noisewise.integrations.sklearn.spaces import named
 from noisewise.methods import Method
 from noisewise.noise.estimate import estimate
 from noisewise.optimizer import Optimizer

@@ -10,8 +10,9 @@ from typing import Any
 
 from noisewise import _data
 from noisewise._check import integer, positive_real, shown
-from noisewise.integrations import _records
-from noisewise.integrations._distributions import named
+from noisewise.integrations.optuna import records
+from noisewise.integrations.optuna.distributions import named
+from noisewise.integrations.optuna.view import View
 from noisewise.methods import Method
 from noisewise.optimizer import resolve
 
@@ -27,8 +28,6 @@ class Wanted:
     workers: int
     x0: Mapping[str, Any] | None
     sigma0: float
-    #: Whether the search space need not be learnt from a first trial.
-    knows_space: bool
 
     def __post_init__(self) -> None:
         plain: dict[str, Any] = {
@@ -45,21 +44,23 @@ class Wanted:
             raise ValueError(f"x0 must be a dictionary of parameters or None, got {shown(self.x0)}")
 
     def begin(
-        self, study: Any, space: Mapping[str, Any], earlier: _records.View | None
+        self, study: Any, trial: Any, space: Mapping[str, Any], earlier: View | None
     ) -> dict[str, Any]:
-        """Settings of a new run. Where another came before, over more parameters, it starts from
-        what that one recommends and has what is left of the trials."""
+        """Settings of a new run, which ``trial`` is the first of. Where another run came before,
+        over more parameters, it starts from what that one recommends and has what is left of the
+        trials."""
         start = {name: value for name, value in (self.x0 or {}).items() if name in space}
         if earlier is None and len(start) < len(self.x0 or {}):
             left = ", ".join(repr(name) for name in self.x0 or {} if name not in start)
             warnings.warn(f"x0 has values for what is not searched: {left}", stacklevel=2)
-        before = 0 if self.knows_space else 1
         if earlier is not None:
             found = earlier.named.decode(earlier.replay.recommend().x)
             start |= {name: found[name] for name in found if space.get(name) == earlier.space[name]}
-            before = len(_records.trials(study)) - 1
         check_start(start, space)
-        return _records.begin(
+        known = [t for t in records.trials(study) if t.number != trial.number]
+        first = min((t.number for t in known if records.mark(t)), default=trial.number)
+        before = sum(t.number >= first and t.state.is_finished() for t in known)
+        return records.begin(
             space,
             seed=_drawn_seed(study) if self.seed is None else self.seed,
             method=self.method,
@@ -67,6 +68,9 @@ class Wanted:
             start=start,
             sigma0=self.sigma0,
             before=before,
+            # Trials before this number are earlier data, except those that are still running.
+            until=trial.number,
+            running=[t.number for t in known[: trial.number] if not t.state.is_finished()],
             budgets=None if self.n_trials is None else [max(1, self.n_trials - before)],
         )
 
@@ -109,5 +113,5 @@ def check_start(start: Mapping[str, Any] | None, space: Mapping[str, Any]) -> No
 
 def _drawn_seed(study: Any) -> int:
     """A seed that all workers of a study draw alike."""
-    first = _records.trials(study)[0].datetime_start
+    first = records.trials(study)[0].datetime_start
     return int(hashlib.sha256(f"{study.study_name} {first}".encode()).hexdigest()[:12], 16)

@@ -1,70 +1,31 @@
-"""Optuna: a sampler for noisy objectives, and the point to use in the end.
-
->>> import optuna
->>> from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
->>> study = optuna.create_study(sampler=NoisewiseSampler(n_trials=200, seed=1))
-
-See docs/guides/optuna.md.
-"""
+"""The sampler, as Optuna calls it. `NoisewiseSampler.sample_relative` is the story of a trial."""
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from noisewise._check import positive_real, shown
-from noisewise.integrations import _records
-from noisewise.integrations._distributions import searchable
 from noisewise.integrations._extra import extra
-from noisewise.integrations._settings import Wanted, check_start, encoded
+from noisewise.integrations.optuna import recommendation, records
+from noisewise.integrations.optuna.distributions import searchable
+from noisewise.integrations.optuna.settings import Wanted, check_start, encoded
+from noisewise.integrations.optuna.view import View, latest
+from noisewise.integrations.optuna.waiting import Waiting
 from noisewise.methods import Method
-from noisewise.noise.estimate import estimate
 
 optuna = extra("optuna")
 _BaseSampler: Any = optuna.samplers.BaseSampler
 
-__all__ = ["NoisewiseSampler", "Recommended", "recommended_params"]
-
-#: Shortest and longest pause, in seconds, between two looks at what other workers do.
-_PAUSE = (0.01, 1.0)
-#: How often a worker tries for an evaluation that others claim at the same moment.
-_TRIES = 20
-#: Seconds of waiting after which the user is told for what.
-_PATIENCE = 10.0
-
-#: Below Optuna's, so that its verbosity counts.
-_logger = logging.getLogger("optuna.noisewise")
-
-
-@dataclass(frozen=True)
-class Recommended:
-    """The parameters to use, with an honest estimate of the objective there.
-
-    ``params`` has what was searched and what has a single value; what was left to the independent
-    sampler is not in it.
-
-    ``value`` is the mean of the ``n_values`` trials that measured these very parameters after they
-    had been chosen, ``standard_error`` its standard error. Where there are fewer than two,
-    ``n_values`` is 0 and both are those of the last generation, which was sampled around the
-    recommendation and not selected. nan where too little is known.
-
-    >>> from noisewise.integrations.optuna import Recommended
-    >>> Recommended({"rate": 0.01}, value=0.5, standard_error=0.1, n_values=10).params
-    {'rate': 0.01}
-    """
-
-    params: dict[str, Any]
-    value: float
-    standard_error: float
-    n_values: int
+#: How often a worker tries for an evaluation that others claim at the same moment, and the longest
+#: pause between two tries, in seconds.
+_TRIES, _PAUSE = 20, 0.01
 
 
 @final
@@ -74,8 +35,9 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     Parameters
     ----------
     n_trials
-        How many trials the study will have in all. None: the search goes on without end in stages,
-        each twice as long as the one before and starting from its recommendation.
+        How many trials the study will have, from the first of this sampler on; those that you
+        enqueue later count. None: the search goes on without end in stages, each twice as long as
+        the one before and starting from its recommendation.
     seed
         A non-negative whole number; None: drawn from the study. The first worker's seed holds for
         the study, so workers may bring the same or none.
@@ -94,7 +56,8 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         Seconds after which the trial of another worker is taken for dead and evaluated again
         elsewhere; None: three times the longest completed trial, and at least five seconds.
     independent_sampler
-        For parameters that not every trial has; None: ``optuna.samplers.RandomSampler``.
+        For parameters that not every trial has; None: ``optuna.samplers.RandomSampler``. Where
+        the recommendation is measured, they have the values that it recommends.
 
     Examples
     --------
@@ -121,9 +84,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         independent_sampler: Any = None,
     ) -> None:
         self._search_space = _checked_space(search_space)
-        self._wanted = Wanted(
-            n_trials, seed, encoded(method), workers, x0, sigma0, self._search_space is not None
-        )
+        self._wanted = Wanted(n_trials, seed, encoded(method), workers, x0, sigma0)
         if self._search_space is not None:
             check_start(self._wanted.x0, self._search_space)
         self._overdue = None if overdue is None else positive_real("overdue", overdue)
@@ -147,7 +108,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
             return
         self._study: str | None = name
         self._intersection = optuna.search_space.IntersectionSearchSpace()
-        self._view: _records.View | None = None
+        self._view: View | None = None
         #: Which thread asked for which trial that is not told yet.
         self._asked: dict[int, int] = {}
         self._warned = False
@@ -175,30 +136,37 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     def sample_relative(
         self, study: Any, trial: Any, search_space: dict[str, Any]
     ) -> dict[str, Any]:
-        _single_objective(study)
-        settled = trial.system_attrs.keys() & {"fixed_params", _records.MARK}
-        if not search_space or settled or trial.params.keys() & search_space.keys():
-            return {}  # enqueued by the user, or a repetition of a trial that failed
-        start, said = time.monotonic(), False
+        """The parameters of a trial: those of the next evaluation that nobody has claimed, or the
+        recommendation where there is none. Waits while only other workers can move the run on."""
+        recommendation.single_objective(study)
+        if _is_given(trial, search_space):
+            return {}  # its value counts when it is there, see `View.place`
+        if not search_space:
+            records.write(study, trial, {"kind": "start"})
+            return {}
+        waiting = Waiting(trial.number)
         while True:
-            waited = time.monotonic() - start
             with self._lock:
-                self._turn_to(study)
-                view = self._run(study, search_space)
-                found = self._take(study, trial, view, waited)
-                if found is not None:
+                view = self._run(study, trial, search_space)
+                view.place(study, trial)
+                if view.replay.gave_up:
+                    return {}
+                params = self._claim(study, trial, view, waiting.seconds)
+                if params is None and not self._others_will_move_on(view):
+                    params = recommendation.measure(study, trial, view, waiting.seconds)
+                if params is not None:
                     self._asked[trial.number] = threading.get_ident()
-                    return found
-                pause = 0.02 * view.limit(self._overdue)
-            if waited > _PATIENCE and not said:
-                said = True
-                _say_who_is_awaited(trial.number, view, self._overdue)
-            time.sleep(min(max(pause, _PAUSE[0]), _PAUSE[1]))
+                    return params
+                limit = view.limit(self._overdue)
+            waiting.pause(view, limit)
 
     def sample_independent(
         self, study: Any, trial: Any, param_name: str, param_distribution: Any
     ) -> Any:
-        _single_objective(study)
+        recommendation.single_objective(study)
+        kept = records.mark(trial).get("rest", {}).get(param_name)
+        if kept is not None and param_distribution._contains(kept):
+            return param_distribution.to_external_repr(kept)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Any, trial: Any) -> None:
@@ -208,30 +176,31 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         self._asked.pop(trial.number, None)
         self._independent.after_trial(study, trial, state, values)
 
-    def _run(self, study: Any, space: Mapping[str, Any]) -> _records.View:
-        """The run over ``space``, up to date; begun if there is none."""
-        name = _records.attribute(space)
-        kept = _records.settings(study, name) or self._begun(study, name, space)
+    def _run(self, study: Any, trial: Any, space: Mapping[str, Any]) -> View:
+        """The run over ``space``, up to date; begun with ``trial`` if there is none."""
+        self._turn_to(study)
+        name = records.attribute(space)
+        kept = records.settings(study, name) or self._begun(study, trial, name, space)
         longer = self._wanted.extended(kept)
         if longer is not None:
             kept = longer
-            _records.keep_settings(study, name, kept)
+            records.keep_settings(study, name, kept)
         self._say_what_differs(kept)
         if self._view is None or self._view.run != kept["run"]:
-            self._view = _records.View(kept)
+            self._view = View(kept)
         self._view.extend(kept)
         self._view.sync(study)
         return self._view
 
-    def _begun(self, study: Any, name: str, space: Mapping[str, Any]) -> dict[str, Any]:
+    def _begun(self, study: Any, trial: Any, name: str, space: Mapping[str, Any]) -> dict[str, Any]:
         """Settings of a new run, or those that another worker kept in the meantime."""
-        earlier = _records.latest(study)
+        earlier = latest(study)
         # Only now: were the earlier run that of another worker over this very space, its settings
         # would be there.
-        kept = _records.settings(study, name)
+        kept = records.settings(study, name)
         if kept is None:
-            _records.keep_settings(study, name, self._wanted.begin(study, space, earlier))
-            kept = _records.settings(study, name)
+            records.keep_settings(study, name, self._wanted.begin(study, trial, space, earlier))
+            kept = records.settings(study, name)
             assert kept is not None
         return kept
 
@@ -245,73 +214,34 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
                 stacklevel=2,
             )
 
-    def _take(
-        self, study: Any, trial: Any, view: _records.View, waited: float
-    ) -> dict[str, Any] | None:
-        """Parameters for the trial; None: wait for other workers."""
-        if view.replay.gave_up:
-            return {}
+    def _claim(self, study: Any, trial: Any, view: View, waited: float) -> dict[str, Any] | None:
+        """Parameters of an evaluation that the trial could claim: one that nobody has, or one
+        whose trial is overdue."""
         rng = np.random.default_rng()
         for tried in range(_TRIES):
             ids = view.free() or view.overdue(self._overdue)
             if not ids:
-                break
+                return None
             id = ids[0] if tried == 0 else int(rng.choice(ids))
             found = view.claim(study, trial, id, waited)
             if found is not None:
                 return found
-            time.sleep(rng.uniform(0.0, _PAUSE[0]))
+            time.sleep(rng.uniform(0.0, _PAUSE))
             view.sync(study)
+        return None
+
+    def _others_will_move_on(self, view: View) -> bool:
+        """Whether the run waits for trials that other threads or processes make, and it is known
+        how long these take at most."""
         me = threading.get_ident()
         others = any(self._asked.get(number) != me for number in view.holders())
-        if others and math.isfinite(view.limit(self._overdue)):
-            return None
-        return view.measure(study, trial, waited)
+        return others and math.isfinite(view.limit(self._overdue))
 
 
-def recommended_params(study: Any) -> Recommended:
-    """The parameters to use, which is not ``study.best_trial``: that is the luckiest draw.
-
-    >>> import optuna
-    >>> from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
-    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
-    >>> study = optuna.create_study(sampler=NoisewiseSampler(n_trials=40, seed=1))
-    >>> study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=40)
-    >>> abs(recommended_params(study).params["x"]) < 0.2
-    True
-    """
-    _single_objective(study)
-    view = _records.latest(study)
-    if view is None:
-        raise ValueError(
-            f"study {study.study_name!r} has no trials of a NoisewiseSampler to recommend from; "
-            "without search_space, the first are those after a completed one"
-        )
-    best = view.replay.recommend()
-    params = view.named.decode(best.x)
-    measured = np.array(view.measured(study, params))
-    n = len(measured) if len(measured) >= 2 else 0
-    value, error = best.fun, best.fun_se
-    if n:
-        found = estimate(measured)
-        value, error = found.value, found.se
-    return Recommended(view.constants(study) | params, _records.minimised(study, value), error, n)
-
-
-def _single_objective(study: Any) -> None:
-    if len(study.directions) > 1:
-        raise ValueError(
-            f"NoisewiseSampler takes studies with one objective, got {len(study.directions)}"
-        )
-
-
-def _say_who_is_awaited(number: int, view: _records.View, overdue: float | None) -> None:
-    others = ", ".join(map(str, sorted(view.holders())))
-    _logger.warning(
-        f"trial {number} waits for the values of trials {others}; those that run for more than "
-        f"{view.limit(overdue):.0f} seconds are evaluated again; if one is dead, say so with "
-        "study.tell(number, state=optuna.trial.TrialState.FAIL)"
-    )
+def _is_given(trial: Any, space: Mapping[str, Any]) -> bool:
+    """Whether the trial has parameters already: the user enqueued it, or it repeats another."""
+    settled = trial.system_attrs.keys() & {"fixed_params", records.MARK}
+    return bool(settled or trial.params.keys() & space.keys())
 
 
 def _checked_space(space: Any) -> dict[str, Any] | None:

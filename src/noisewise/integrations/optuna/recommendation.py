@@ -1,0 +1,178 @@
+"""The parameters to use, and what the objective is worth there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noisewise._types import FloatArray
+from noisewise.integrations._extra import extra
+from noisewise.integrations.optuna import records
+from noisewise.integrations.optuna.view import View, latest
+from noisewise.noise.estimate import estimate
+
+optuna = extra("optuna")
+
+#: Of the trials nearest to the recommendation, at least so many and this share are looked at for
+#: parameters that are not searched; of these the best, again so many at least and this share.
+_NEAR, _NEAR_SHARE = 10, 0.5
+_BEST, _BEST_SHARE = 3, 0.25
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """The parameters to use, with an honest estimate of the objective there.
+
+    ``params`` is complete, so that ``study.enqueue_trial(best.params)`` measures it once more:
+    what was searched, and values for parameters that were left to the independent sampler, such as
+    conditional ones. These are taken from one trial, a typical one of the best trials that were
+    near to the recommendation.
+
+    ``value`` is the mean of the ``n_values`` trials that measured these very parameters after they
+    had been chosen, ``standard_error`` its standard error. Where there are fewer than two,
+    ``n_values`` is 0 and both are those of the last generation, which was sampled around the
+    recommendation and not selected. nan where too little is known.
+
+    >>> from noisewise.integrations.optuna import Recommended
+    >>> Recommended({"rate": 0.01}, value=0.5, standard_error=0.1, n_values=10).params
+    {'rate': 0.01}
+    """
+
+    params: dict[str, Any]
+    value: float
+    standard_error: float
+    n_values: int
+
+
+def recommended_params(study: Any) -> Recommended:
+    """The parameters to use, which is not ``study.best_trial``: that is the luckiest draw.
+
+    >>> import optuna
+    >>> from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(sampler=NoisewiseSampler(n_trials=40, seed=1))
+    >>> study.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=40)
+    >>> abs(recommended_params(study).params["x"]) < 0.2
+    True
+    """
+    single_objective(study)
+    view = latest(study)
+    if view is None:
+        raise ValueError(
+            f"study {study.study_name!r} has no trials of a NoisewiseSampler to recommend from; "
+            "without search_space, the first are those after a completed one"
+        )
+    best = view.replay.recommend()
+    model = _model(study, view, best.x)
+    params = {} if model is None else _rest(view, model)
+    measured = np.array(_measured(study, view, best.x, params))
+    n = len(measured) if len(measured) >= 2 else 0
+    value, error = best.fun, best.fun_se
+    if n:
+        found = estimate(measured)
+        value, error = found.value, found.se
+    params |= view.named.decode(best.x)
+    return Recommended(params, records.minimised(study, value), error, n)
+
+
+def measure(study: Any, trial: Any, view: View, waited: float) -> dict[str, Any]:
+    """Searched parameters of the recommendation, which the trial is to measure; its mark has the
+    others."""
+    x = view.replay.recommend().x
+    model = _model(study, view, x)
+    rest = {}
+    if model is not None:
+        for name, value in _rest(view, model).items():
+            rest[name] = float(model.distributions[name].to_internal_repr(value))
+    return view.measure(study, trial, x, rest, waited)
+
+
+def single_objective(study: Any) -> None:
+    """Raise ValueError if the study has several objectives."""
+    if len(study.directions) > 1:
+        raise ValueError(
+            f"NoisewiseSampler takes studies with one objective, got {len(study.directions)}"
+        )
+
+
+def _measured(study: Any, view: View, x: FloatArray, rest: dict[str, Any]) -> list[float]:
+    """Values, to be minimised, of the trials at the recommendation from which the run has not
+    learnt: those that were to measure it, and those that the user fed back."""
+    apart = [*view.confirmations(study), *filter(records.complete, view.foreign().values())]
+    return [
+        records.minimised(study, trial.value)
+        for trial in apart
+        if view.was_at(trial, x)
+        and all(trial.params.get(name, value) == value for name, value in rest.items())
+    ]
+
+
+# -- parameters that are not searched
+
+
+def _rest(view: View, trial: Any) -> dict[str, Any]:
+    """The parameters of a trial that are not searched."""
+    return {name: value for name, value in trial.params.items() if name not in view.space}
+
+
+def _model(study: Any, view: View, x: FloatArray) -> Any | None:
+    """The trial whose parameters that are not searched are recommended; None if no trial has any.
+    All are taken from one trial, because conditional parameters belong together."""
+    trials = view.learnt(study)
+    if not any(_rest(view, trial) for trial in trials):
+        return None
+    best = _best_near(study, view, x, trials)
+    rests = [_coordinates(view, trial) for trial in best]
+    apart = [sum(_difference(one, other) for other in rests) for one in rests]
+    return best[int(np.argmin(apart))] if best else None
+
+
+def _best_near(study: Any, view: View, x: FloatArray, trials: Sequence[Any]) -> list[Any]:
+    """The trials with the best values of those near to ``x``, with the same choices as there."""
+    meant = view.named.decode(x)
+    choices = [
+        name
+        for name, d in view.space.items()
+        if isinstance(d, optuna.distributions.CategoricalDistribution)
+    ]
+    placed = [(trial, point) for trial in trials if (point := view.point(trial)) is not None]
+    alike = [
+        (trial, point)
+        for trial, point in placed
+        if all(trial.params[name] == meant[name] for name in choices)
+    ]
+    near = sorted(alike or placed, key=lambda pair: float(np.linalg.norm(pair[1] - x)))
+    near = near[: max(_NEAR, math.ceil(_NEAR_SHARE * len(near)))]
+    ranked = sorted((trial for trial, _ in near), key=lambda t: records.minimised(study, t.value))
+    return ranked[: max(_BEST, math.ceil(_BEST_SHARE * len(ranked)))]
+
+
+def _coordinates(view: View, trial: Any) -> dict[str, float | str]:
+    """What is not searched, by name: a number as its place in the range, 0 to 1; a choice as
+    text."""
+    found: dict[str, float | str] = {}
+    for name, value in _rest(view, trial).items():
+        d = trial.distributions[name]
+        if d.single() or isinstance(d, optuna.distributions.CategoricalDistribution):
+            found[name] = repr(value)
+        else:
+            low, high, here = (math.log(v) if d.log else v for v in (d.low, d.high, value))
+            found[name] = (here - low) / (high - low)
+    return found
+
+
+def _difference(a: dict[str, float | str], b: dict[str, float | str]) -> float:
+    """How much two such sets of parameters differ: 1 for each name that only one of them has and
+    for each other choice."""
+    total = 0.0
+    for name in a.keys() | b.keys():
+        u, v = a.get(name), b.get(name)
+        if isinstance(u, float) and isinstance(v, float):
+            total += abs(u - v)
+        else:
+            total += float(u != v)
+    return total

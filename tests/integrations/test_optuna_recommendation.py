@@ -1,0 +1,128 @@
+"""The recommendation is complete, can be fed back, and is the same whoever asks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import optuna_support as support
+import pytest
+from optuna.trial import TrialState
+
+from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
+from noisewise.integrations.optuna.replay import Replay
+
+
+def branching(trial: optuna.Trial) -> float:
+    """Best with kind a and only_a = 0.8, which the other kinds do not have."""
+    x, kind = trial.suggest_float("x", -1.0, 1.0), trial.suggest_categorical("kind", "abc")
+    value = (x - 0.3) ** 2 + {"a": 0.0, "b": 0.5, "c": 1.0}[kind]
+    if kind == "a":
+        value += (trial.suggest_float("only_a", 0.1, 1.0, log=True) - 0.8) ** 2
+        if trial.suggest_categorical("deep", [True, False]):
+            value += 0.1 * trial.suggest_int("layers", 1, 5)
+    return float(value + 0.02 * np.random.default_rng(trial.number).normal())
+
+
+def study_of(n: int, storage: Any = None, direction: str = "minimize") -> optuna.Study:
+    sampler = NoisewiseSampler(n, seed=3, method="watchful")
+    return optuna.create_study(
+        study_name="study", sampler=sampler, storage=storage, direction=direction
+    )
+
+
+@pytest.fixture(scope="module")
+def done() -> optuna.Study:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = study_of(150)
+    study.optimize(branching, n_trials=150)
+    return study
+
+
+def test_conditional_parameters_are_part_of_the_recommendation(done: optuna.Study) -> None:
+    found = recommended_params(done).params
+    assert set(found) == {"x", "kind", "only_a", "deep"}
+    assert found["kind"] == "a"
+    assert found["deep"] is False
+    assert abs(found["x"] - 0.3) < 0.2
+    assert 0.5 < found["only_a"] <= 1.0
+
+
+def test_the_recommendation_can_be_fed_back(done: optuna.Study) -> None:
+    study = study_of(150)
+    study.add_trials(done.trials)
+    for name, kept in done._storage.get_study_system_attrs(done._study_id).items():
+        study._storage.set_study_system_attr(study._study_id, name, kept)
+    best = recommended_params(study)
+    assert best.params == recommended_params(done).params
+    assert best.n_values == 0
+    for _ in range(3):
+        study.enqueue_trial(best.params)
+    study.optimize(branching, n_trials=3)
+    assert all(trial.params == best.params for trial in study.trials[-3:])
+    fed = recommended_params(study)
+    assert fed.params == best.params
+    assert fed.n_values == 3
+    assert fed.value == pytest.approx(np.mean([trial.value for trial in study.trials[-3:]]))
+
+
+def test_confirmations_measure_the_whole_recommendation() -> None:
+    study = study_of(60, direction="maximize")
+    study.optimize(lambda trial: -branching(trial), n_trials=60)
+    best = recommended_params(study)
+    study.optimize(lambda trial: -branching(trial), n_trials=4)
+    assert all(trial.params == best.params for trial in study.trials[60:])
+    after = recommended_params(study)
+    assert after.params == best.params
+    assert after.n_values == 4
+    assert after.value == pytest.approx(np.mean([trial.value for trial in study.trials[60:]]))
+
+
+def test_another_process_gives_the_same_estimate(tmp_path: Path) -> None:
+    study = study_of(30, support.storage("journal", str(tmp_path / "log")))
+    study.optimize(branching, n_trials=33)
+    code = (
+        "import optuna, optuna_support as s\n"
+        "from noisewise.integrations.optuna import recommended_params\n"
+        f"storage = s.storage('journal', {str(tmp_path / 'log')!r})\n"
+        "print(recommended_params(optuna.load_study(study_name='study', storage=storage)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent,
+    )
+    assert done.stdout.strip() == str(recommended_params(study))
+
+
+def test_a_machine_that_rounds_otherwise_counts_the_same_trials(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = study_of(30)
+    study.optimize(branching, n_trials=34)
+    here, recommend = recommended_params(study), Replay.recommend
+
+    def elsewhere(replay: Replay) -> Any:
+        best = recommend(replay)
+        return replace(best, x=np.clip(best.x * (1.0 + 1e-14), 0.0, 1.0))
+
+    monkeypatch.setattr(Replay, "recommend", elsewhere)
+    there = recommended_params(study)
+    assert there.n_values == here.n_values == 4
+    assert there.value == here.value
+
+
+def test_a_trial_that_lacks_parameters_is_no_model() -> None:
+    study = study_of(20)
+    study.optimize(branching, n_trials=12)
+    study.add_trial(optuna.trial.create_trial(state=TrialState.FAIL))
+    study.optimize(branching, n_trials=8)
+    asks = {"a": {"only_a", "deep"}}.get(recommended_params(study).params["kind"], set())
+    assert asks <= set(recommended_params(study).params)
