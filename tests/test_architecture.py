@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "parameters": BASE | {"_parameter", "_ranges", "_choice"},
     "space": BASE | {"parameters"},
     "problem": BASE | {"core", "bounds"},
+    "earlier": BASE | {"core", "methods", "space"},
     "population": BASE | {"noise"},
     "methods": BASE | {"core", "noise", "models", "population"},
     "run": INNER,
@@ -53,7 +54,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rehearsal": INNER | {"run", "search"},
     "checkpoint": BASE,
     "executors": BASE | {"trial"},
-    "optimizer": INNER | {"search", "final", "rehearsal", "run", "trial", "checkpoint", "space"},
+    "optimizer": INNER
+    | {"search", "final", "rehearsal", "run", "trial", "checkpoint", "space", "earlier"},
     "probe": INNER | {"executors", "trial", "space"},
 }
 #: Edges that the table forbids, and why they are there.

@@ -50,6 +50,7 @@ def minimize(
     retries: int | None = None,
     lookahead: int | None = None,
     late: int = 0,
+    data: Any = None,
     interrupt: str = "raise",
     maximize: bool = False,
 ) -> Result:
@@ -118,6 +119,10 @@ def minimize(
     late
         Close a generation while at most so many of its values are missing; they count in the
         next one. Unlike all the rest, this makes the outcome depend on the order of results.
+    data
+        ``(X, y)`` or ``(X, y, se)``: measurements made earlier, such as those of another run, in
+        the coordinates of ``x`` or by name where there is a ``space``; see `Optimizer.add`. They
+        are not charged, and hardly do harm if they are misleading.
     interrupt
         ``"raise"``: Ctrl-C raises KeyboardInterrupt when all values are in the checkpoint; its
         attribute ``result`` is the result so far. ``"return"``: that result is returned.
@@ -153,6 +158,7 @@ def minimize(
             workers=evaluator.workers,
             lookahead=lookahead,
             late=late,
+            data=data,
             extra=extra,
             maximize=maximize,
         )
@@ -358,6 +364,7 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "sigma0": setup.sigma,
         "space": opt.space,
         "maximize": opt.maximize,
+        "data": opt._about.get("data"),
         "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,
     }

@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from noisewise import checkpoint, methods, problem, result
+from noisewise import checkpoint, earlier, methods, problem, result
 from noisewise._check import flag, integer, shown, whole
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
@@ -20,7 +20,7 @@ from noisewise.budget import Ledger
 from noisewise.errors import CheckpointError
 from noisewise.final import Reserve, reserve
 from noisewise.methods import Method
-from noisewise.methods.method import Setup
+from noisewise.methods.method import Earlier, Setup
 from noisewise.rehearsal import rehearse
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
 from noisewise.run import Run, begin
@@ -88,6 +88,7 @@ class Optimizer:
         workers: int = 1,
         lookahead: int | None = None,
         late: int = 0,
+        data: Any = None,
         extra: Mapping[str, Any] | None = None,
         maximize: bool = False,
     ) -> None:
@@ -121,6 +122,8 @@ class Optimizer:
         #: Kept with the run beside ``extra``: named parameters, the objective's fingerprint.
         self._about: dict[str, Any]
         self._about = {} if self._space is None else {"space": self._space.parameters}
+        if data is not None:
+            self._add(earlier.read(data, box, self._space, self.maximize))
 
     def ask(self, n: int | None = None) -> list[Trial]:
         """All evaluations that can be done now, at most ``n``; empty while results are awaited."""
@@ -131,25 +134,37 @@ class Optimizer:
         return trials
 
     @overload
-    def tell(self, id: int, value: float, se: float | None = None) -> None: ...
+    def tell(self, id: int, value: float, se: float | None = None, x: Any = None) -> None: ...
     @overload
     def tell(
-        self, id: Sequence[int], value: Sequence[float] | FloatArray, se: Any = None
+        self, id: Sequence[int], value: Sequence[float] | FloatArray, se: Any = None, x: Any = None
     ) -> None: ...
-    def tell(self, id: Any, value: Any, se: Any = None) -> None:
+    def tell(self, id: Any, value: Any, se: Any = None, x: Any = None) -> None:
         """The value of a trial, in any order; nan or +inf (-inf with ``maximize``): this
         evaluation failed.
 
-        ``se`` is its standard error, where known. Sequences tell several trials at once. Values
-        of trials that were handed out before the end are accepted and counted after it.
+        ``se`` is its standard error, where known. ``x`` is the point that was really measured,
+        where it is not the trial's: the candidate is moved there. A measurement of the recommended
+        point that is off by more than a twentieth of ``sigma0`` counts as failed. Sequences tell
+        several trials at once. Values of trials that were handed out before the end are accepted
+        and counted after it.
         """
         if type(id) is int or not isinstance(id, (Sequence, np.ndarray)) or isinstance(id, str):
             self._check_id(id)
             errors = None if se is None else [_error(se)]
-            self._search.tell([int(id)], [as_value(value, self.maximize)], errors)
+            number = as_value(value, self.maximize)
+            if x is not None:
+                self._tell_moved([int(id)], [number], errors, [x])
+            else:
+                self._search.tell([int(id)], [number], errors)
             return
         ids, search = list(id), self._search
-        if se is None and search.run.current is not None and search.run.current.is_whole(ids):
+        if (
+            se is None
+            and x is None
+            and search.run.current is not None
+            and search.run.current.is_whole(ids)
+        ):
             array = np.asarray(value)
             plain = array.shape == (len(ids),) and array.dtype.kind in "fiu"
             plain = plain and not isinstance(value, np.ma.MaskedArray)
@@ -164,7 +179,41 @@ class Optimizer:
         if len(set(ids)) < len(ids):
             twice = next(one for one in ids if ids.count(one) > 1)
             raise ValueError(f"trial {twice} is told twice in one call")
-        search.tell(list(map(int, ids)), values, errors)
+        ids = list(map(int, ids))
+        if x is not None:
+            self._tell_moved(ids, values, errors, _entries("x", x, len(ids)))
+        else:
+            search.tell(ids, values, errors)
+
+    def _tell_moved(
+        self, ids: list[int], values: list[float], errors: Any, points: list[Any]
+    ) -> None:
+        """Tell trials that were measured at ``points``, each of them a point or None."""
+        box, search = self._run.setup.box, self._search
+        rows = [None if x is None else earlier.point(x, box, self._space) for x in points]
+        for i, (id, row) in enumerate(zip(ids, rows, strict=True)):
+            counts = row is None or search.measured_at(id, row)
+            search.tell([id], [values[i] if counts else math.inf], errors and [errors[i]])
+
+    def add(self, X: Any, y: Any, se: Any = None) -> None:
+        """Measurements made elsewhere, at any time: points ``X`` in rows, or by name where the
+        problem has a space (a list of dictionaries, a dictionary of columns, a data frame), their
+        values ``y`` (nan or +inf: failed) and, where known, standard errors ``se``.
+
+        They are not charged. Methods treat them with caution, because they may be misleading; an
+        evolution strategy has no use for them after its first generation.
+
+        >>> import noisewise as nw
+        >>> opt = nw.Optimizer([1.0, 2.0], sigma0=0.5, budget=100)
+        >>> opt.add([[0.5, 1.0], [0.0, 0.5]], [1.3, 0.2], se=0.1)
+        >>> opt.spent
+        0
+        """
+        self._add(earlier.read((X, y, se), self._run.setup.box, self._space, self.maximize))
+
+    def _add(self, data: Earlier) -> None:
+        self._search.add(data)
+        self._about["data"] = [*self._about.get("data", []), earlier.digest(data)]
 
     def _check_id(self, id: Any) -> None:
         """Raise ValueError unless ``id`` is that of a trial that is waited for."""

@@ -11,6 +11,7 @@ from noisewise.methods.evolution import CMAOptions, EvolutionMemory, EvolutionSt
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
+    Earlier,
     Explanation,
     Info,
     Method,
@@ -29,6 +30,7 @@ __all__ = [
     "NOTHING",
     "CMAOptions",
     "Distribution",
+    "Earlier",
     "EvolutionMemory",
     "EvolutionStrategy",
     "Explanation",

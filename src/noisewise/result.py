@@ -138,6 +138,7 @@ def of(search: Search) -> Result:
     """All that is known now; after the end, the result of the run."""
     run, (x, best) = search.run, search.recommend()
     told = search.method.explain(run.memory)
+    more = "; ".join(filter(None, (told.message, search.method.absorbed(run.memory))))
     lucky_x, luckiest = _luckiest(search)
     lucky, sign = luckiest < math.inf, -1.0 if run.maximize else 1.0
     status = BUDGET_SPENT if search.done and run.status == RUNNING else run.status
@@ -157,10 +158,10 @@ def of(search: Search) -> Result:
         misranking=run.misranking.value,
         history=_history(run),
         diagnostics=told.diagnostics,
-        warnings=_warnings(best, status) + told.warnings,
+        warnings=_warnings(best, status) + _unused(run.unused, search.method.name) + told.warnings,
         success=status in (BUDGET_SPENT, STOPPED) and lucky,
         status=status,
-        message=_message(search, status, lucky, told.message, told.deterministic is True),
+        message=_message(search, status, lucky, more, told.deterministic is True),
         maximize=run.maximize,
     )
 
@@ -233,6 +234,13 @@ def _digits(value: float, width: float) -> str:
         return f"{value:.6g}"
     digits = 2 + math.floor(math.log10(max(abs(value), width))) - math.floor(math.log10(width))
     return f"{value:.{min(max(digits, 2), 12)}g}"
+
+
+def _unused(rows: int, method: str) -> list[str]:
+    """What the user should know about the data they brought."""
+    if rows == 0:
+        return []
+    return [f"method {method} had no use for {rows} rows of earlier data when they were added"]
 
 
 def _warnings(best: Estimate, status: int) -> list[str]:

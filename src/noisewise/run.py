@@ -127,6 +127,9 @@ class Run:
     confirmed: FloatArray = field(default_factory=lambda: np.empty(0))
     confirmed_errors: FloatArray | None = None
     misranking: Misranking = field(default_factory=Misranking)
+    #: Rows of data measured elsewhere, and how many of them the method had no use for.
+    earlier: int = 0
+    unused: int = 0
 
     @property
     def untold(self) -> int:
@@ -184,6 +187,7 @@ class Run:
             and self.status in (RUNNING, STOPPED, ALL_FAILED)
             and min(self.round, self.barren, self.fruitless, self.next_id, self.misranking.count)
             >= 0
+            and 0 <= self.unused <= self.earlier
             and self.confirmed.ndim == 1
             and (errors is None or errors.shape == self.confirmed.shape)
         )

@@ -14,7 +14,7 @@ import numpy as np
 from noisewise import final
 from noisewise._types import FloatArray
 from noisewise.methods.evolution import mean_of
-from noisewise.methods.method import Method, Now, default_population, everyone
+from noisewise.methods.method import Earlier, Method, Now, default_population, everyone
 from noisewise.noise.estimate import Estimate
 from noisewise.noise.misranking import displacement
 from noisewise.population import CONFIRMATION, RACE, SEARCH, Population
@@ -24,6 +24,8 @@ from noisewise.trial import Trial
 
 #: Fewer evaluations than this make no round; they measure the recommendation instead.
 _LEAST = 4
+#: Parts of the initial step size by which a measurement of the recommended point may be off.
+_SAME_POINT = 0.05
 _KINDS = {RACE: "finalist", CONFIRMATION: "confirmation"}
 _NONE: FloatArray = np.empty((0, 0))
 
@@ -298,6 +300,29 @@ class Search:
         """End the run now; what was learnt stays."""
         if not self.done:
             self.run.status = STOPPED
+
+    def add(self, data: Earlier) -> None:
+        """Hand measurements made elsewhere to the method. They are not charged."""
+        run, n = self.run, len(data.y)
+        memory = None if self.done or n == 0 else self.method.absorb(run.memory, data)
+        run.earlier += n
+        if memory is None:
+            run.unused += n
+        else:
+            run.memory = memory
+
+    def measured_at(self, id: int, row: FloatArray) -> bool:
+        """Trial ``id`` was measured at ``row`` (inner coordinates): the candidate is moved to the
+        mean of the points at which its values were measured. The recommended point stays where
+        it is. Returns whether the value says something about the point that was asked for."""
+        part = self.holder(id)
+        assert part is not None
+        i, _ = part.pending[id]
+        if part.kind != SEARCH:
+            return bool(np.abs(row - part.X[i]).max() <= _SAME_POINT * self.run.setup.sigma)
+        told = int((~np.isnan(part.samples.values[i])).sum())
+        self.move(id, row if told == 0 else part.X[i] + (row - part.X[i]) / (told + 1.0))
+        return True
 
     def move(self, id: int, row: FloatArray) -> None:
         """Trial ``id`` is evaluated at another point: ``row`` (inner coordinates) takes the place

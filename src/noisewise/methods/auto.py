@@ -21,6 +21,7 @@ from noisewise.methods import _gp_search as gp
 from noisewise.methods.gp import GP, GPMemory
 from noisewise.methods.method import (
     Distribution,
+    Earlier,
     Explanation,
     Info,
     Method,
@@ -155,6 +156,21 @@ class Auto(Method):
         values = np.where(seen.ok, seen.y, np.inf)
         strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
         memory.handed_over, memory.model, memory.strategy = len(seen.y), None, strategy
+
+    def absorb(self, memory: AutoMemory, data: Earlier) -> AutoMemory | None:
+        method, inner = self._charge(memory)
+        inner = method.absorb(inner, data)
+        if inner is None:
+            return None
+        if memory.model is not None:
+            memory.model = inner
+        else:
+            memory.strategy = inner
+        return memory
+
+    def absorbed(self, memory: AutoMemory) -> str:
+        method, inner = self._charge(memory)
+        return method.absorbed(inner)
 
     def recommend(self, memory: AutoMemory) -> Recommended:
         method, inner = self._charge(memory)

@@ -25,6 +25,7 @@ from noisewise.core.strategy import RECOMBINATIONS, State, Strategy, Update
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
+    Earlier,
     Info,
     Method,
     Now,
@@ -34,6 +35,7 @@ from noisewise.methods.method import (
     default_population,
     everyone,
 )
+from noisewise.methods.warm import Warm, follow, prepare
 from noisewise.population import Population
 
 #: More evaluations at a time in a file, or more numbers in a population, are taken for damage.
@@ -56,6 +58,8 @@ class EvolutionMemory:
     mu_eff: float | None = None
     #: First values of the newest generation: not selected, so an honest estimate around the mean.
     around: FloatArray = field(default_factory=lambda: np.empty(0))
+    #: Where earlier data say that the search should begin.
+    warm: Warm | None = None
 
 
 class Weights(NamedTuple):
@@ -148,7 +152,22 @@ class EvolutionStrategy(Method):
         memory = self.adapt(memory, population, before, after, update, rng)
         memory.generation += 1
         memory.around = population.samples.first
+        if memory.warm is not None and memory.warm.undecided:
+            memory.state = follow(memory.warm, self.strategy(memory), memory.state, population)
         return memory, Info((memory.state.sigma, update.mu_eff, c_mean))
+
+    def absorb(self, memory: Any, data: Earlier) -> Any | None:
+        """Data can move the start of the search; once it has learnt, they come too late."""
+        if memory.generation > 0:
+            return None
+        warm = prepare(data, memory.state, memory.warm)
+        if warm is None:
+            return None
+        memory.warm = warm
+        return memory
+
+    def absorbed(self, memory: Any) -> str:
+        return "" if memory.warm is None else str(memory.warm.said())
 
     def recommend(self, memory: Any) -> Recommended:
         """The mean of the search distribution: no single lucky draw can carry it away."""
@@ -169,6 +188,7 @@ class EvolutionStrategy(Method):
             and 1 <= memory.repeats <= _MOST // memory.population
             and 0 <= memory.reevaluations <= _MOST
             and memory.generation >= 0
+            and (memory.warm is None or memory.warm.check(n))
         )
 
     def origin(self, memory: Any) -> FloatArray:

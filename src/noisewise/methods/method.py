@@ -93,6 +93,15 @@ class Distribution(NamedTuple):
     C: FloatArray
 
 
+class Earlier(NamedTuple):
+    """Measurements made elsewhere: points (n, d) in inner coordinates, one value per row (+inf:
+    failed) and its standard error (nan: not known)."""
+
+    X: FloatArray
+    y: FloatArray
+    se: FloatArray
+
+
 class Recommended(NamedTuple):
     """The point to use (inner coordinates), and what the method takes for the value there. Only
     evaluations of the point itself say how sure that is."""
@@ -164,6 +173,15 @@ class Method(ABC):
     @abstractmethod
     def recommend(self, memory: Any) -> Recommended:
         """The point to use, its value and how sure that is."""
+
+    def absorb(self, memory: Any, data: Earlier) -> Any | None:
+        """The memory with measurements made elsewhere, which may be misleading; None: there is no
+        use for them here or now, and a warning of the result says so."""
+        return None
+
+    def absorbed(self, memory: Any) -> str:
+        """What came of measurements made elsewhere, in plain words; empty if there were none."""
+        return ""
 
     def finalists(self, memory: Any) -> FloatArray:
         """Points (inner coordinates, rows) among which the last evaluations decide, the preferred

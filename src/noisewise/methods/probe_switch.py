@@ -23,6 +23,7 @@ from noisewise.methods.evolution import EvolutionStrategy
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
+    Earlier,
     Explanation,
     Info,
     Method,
@@ -220,14 +221,26 @@ class ProbeSwitch(Method):
         memory = replace(
             memory,
             branch=PROBE if due else branch,
-            low=inner if branch == LOW else memory.low,
-            high=inner if branch == HIGH else memory.high,
+            low=inner if branch == LOW else replace(memory.low, warm=inner.warm),
+            high=inner if branch == HIGH else replace(memory.high, warm=inner.warm),
             state=inner.state,
             population=inner.population,
             generation=memory.generation + 1,
             around=inner.around,
         )
         return memory, info
+
+    def absorb(self, memory: SwitchMemory, data: Earlier) -> SwitchMemory | None:
+        low, high = self._methods
+        inner = (self._charge(memory, branch)[1] for branch in (LOW, HIGH))
+        new_low, new_high = low.absorb(next(inner), data), high.absorb(next(inner), data)
+        if new_low is None or new_high is None:
+            return None
+        return replace(memory, low=new_low, high=new_high)
+
+    def absorbed(self, memory: SwitchMemory) -> str:
+        method, inner = self._charge(memory, memory.branch)
+        return method.absorbed(inner)
 
     def recommend(self, memory: SwitchMemory) -> Recommended:
         method, inner = self._charge(memory, memory.branch)

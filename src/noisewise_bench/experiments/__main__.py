@@ -1,4 +1,5 @@
-"""Run a study: ``python -m noisewise_bench.experiments NAME``, also coverage and mismatch."""
+"""Run a study: ``python -m noisewise_bench.experiments NAME``; also coverage, mismatch, small and
+warm-start."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from noisewise_bench.experiments import (
     optuna_samplers,
     small,
     tasks,
+    warm_start,
 )
 from noisewise_bench.experiments.study import Scope, Study, execute, write
 from noisewise_bench.names import BenchError, numbers
@@ -30,6 +32,7 @@ ALONE: dict[str, Callable[[list[str]], int]] = {
     "coverage": coverage.main,
     small.NAME: small.main,
     "mismatch": mismatch.main,
+    "warm-start": warm_start.main,
 }
 
 
