@@ -100,7 +100,7 @@ def test_ranks_agree_as_they_should() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_good_data_are_gone_on_from(method: str) -> None:
-    assert "went on from 100 rows of earlier data" in run(method, earlier()).message
+    assert "went on from 999 rows of earlier data" in run(method, earlier(n=999)).message
 
 
 @pytest.mark.parametrize("method", METHODS)
