@@ -12,6 +12,7 @@ from scipy.stats import expon, loguniform, randint, uniform
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning, NotFittedError
+from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -20,7 +21,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import noisewise as nw
-from noisewise.integrations.sklearn import NoisewiseSearchCV
+from noisewise.integrations.sklearn import NoisewiseSearchCV, spaces
 
 X, Y = make_classification(n_samples=90, n_features=5, random_state=0)
 SPACE = {"var_smoothing": "1e-9..1:log"}
@@ -202,18 +203,23 @@ def test_small_budgets() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"space": {}}, "space must be a noisewise.Space or a dictionary"),
-        ({"space": [1]}, "space must be a noisewise.Space or a dictionary"),
+        ({"space": {}}, "space must be a noisewise.Space, a dictionary"),
+        ({"space": []}, "space must be a noisewise.Space, a dictionary"),
+        ({"space": [1]}, "space must be a noisewise.Space, a dictionary"),
         ({"space": {"a": "1-2"}}, "space: a must look like low..high"),
-        ({"space": {"a": [1]}}, "space: a must be text such as"),
+        ({"space": {"a": []}}, "space: a must be text such as"),
+        ({"space": {"a": [1]}}, "space must have a parameter with more than one value"),
         ({"space": {"a": 3}}, "space: a must be text such as"),
         ({"space": {"a": expon()}}, "space: a must be uniform, loguniform or randint"),
         ({"budget": 1}, "budget must be a whole number of at least 2, got 1"),
         ({"method": "grid"}, "method must be one of auto"),
-        ({"scoring": ["accuracy", "f1"]}, "scoring must be one metric, got"),
+        ({"scoring": ["accuracy", "f1"]}, r"refit must name the metric .* \(accuracy, f1\), got T"),
+        ({"scoring": ["accuracy", "f1"], "refit": "f2"}, r"refit must name .*, got 'f2'"),
         ({"error_score": "rais"}, "error_score must be 'raise' or a number, got 'rais'"),
         ({"error_score": None}, "error_score must be 'raise' or a number, got None"),
-        ({"refit": "accuracy"}, "refit must be True or False, got 'accuracy'"),
+        ({"refit": "accuracy"}, "refit must be True or False with one metric, got 'accuracy'"),
+        ({"refit": max}, "refit must be True, False or, with several metrics, the name of one"),
+        ({"verbose": -1}, "verbose must be a whole number of at least 0, got -1"),
     ],
 )
 def test_wrong_arguments(options: dict[str, Any], said: str) -> None:
@@ -228,7 +234,7 @@ def test_a_function_that_scores() -> None:
 
     plain, doubled = (search(scoring=s, budget=8).fit(X, Y) for s in (None, twice))
     assert doubled.best_score_ == pytest.approx(2.0 * plain.best_score_)
-    with pytest.raises(ValueError, match=r"^scoring must be one metric, got \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"^refit must name the metric .* \(a, b\), got True"):
         search(scoring=lambda estimator, X, y: {"a": 1.0, "b": 2.0}).fit(X, Y)
 
 
@@ -241,3 +247,115 @@ def test_whole_numbers_reach_the_estimator_as_such() -> None:
     found = search(DecisionTreeClassifier(), {"max_depth": "1..6:int"}, budget=20).fit(X, Y)
     kinds = Counter(type(p["max_depth"]) for p in found.cv_results_["params"])
     assert set(kinds) == {int}
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        ["accuracy", "f1"],
+        {"accuracy": "accuracy", "f1": make_scorer(f1_score)},
+        lambda estimator, X, y: {
+            "accuracy": estimator.score(X, y),
+            "f1": f1_score(y, estimator.predict(X)),
+        },
+    ],
+    ids=["names", "scorers", "function"],
+)
+def test_several_metrics(scoring: Any) -> None:
+    found = search(scoring=scoring, refit="f1", budget=12, method="cma-es").fit(X, Y)
+    table, i = found.cv_results_, found.best_index_
+    assert found.multimetric_
+    assert found.best_score_ == table["mean_test_f1"][i]
+    assert {"split0_test_accuracy", "std_test_accuracy", "rank_test_f1"} <= table.keys()
+    assert "mean_test_score" not in table
+    assert found.score(X, Y) == f1_score(Y, found.predict(X))
+    alone = search(scoring="f1", budget=12, method="cma-es").fit(X, Y)
+    assert not alone.multimetric_
+    assert found.best_params_ == alone.best_params_
+    np.testing.assert_array_equal(table["mean_test_f1"], alone.cv_results_["mean_test_score"])
+
+
+def test_a_failed_fit_has_no_score_of_any_metric() -> None:
+    def score(estimator: Any, X: Any, y: Any) -> dict[str, float]:
+        return {"a": float(estimator.score(X, y)), "b": math.nan}
+
+    with pytest.warns(FitFailedWarning):
+        found = search(Bowl(), {"a": "0..2"}, budget=40, scoring=score, refit="a").fit(X, Y)
+    table = found.cv_results_
+    failed = np.array([params["a"] > 0.9 for params in table["params"]])
+    assert failed.any()
+    np.testing.assert_array_equal(np.isnan(table["mean_test_a"]), failed)
+    assert np.isnan(table["mean_test_b"]).all()
+
+
+def test_scores_on_the_training_part() -> None:
+    found = search(DecisionTreeClassifier(), {"max_depth": "1..9:int"}, return_train_score=True)
+    table = found.fit(X, Y).cv_results_
+    splits = np.array([table[f"split{k}_train_score"] for k in range(3)])
+    np.testing.assert_allclose(np.nanmean(splits, axis=0)[-1], table["mean_train_score"][-1])
+    assert np.nanmean(table["mean_train_score"]) > np.nanmean(table["mean_test_score"])
+    assert "mean_train_score" not in search(budget=6).fit(X, Y).cv_results_
+
+
+SPACES = [
+    {"kernel": ["linear"], "C": "1e-2..1e2:log"},
+    {"kernel": ["rbf", "poly"], "C": "1e-2..1e2:log", "gamma": "1e-3..1:log"},
+    {"kernel": ["sigmoid"], "gamma": "1e-2..1:log"},
+]
+
+
+def test_one_of_several_spaces_holds_at_a_time() -> None:
+    found = search(SVC(), SPACES, budget=60, method="cma-es").fit(X, Y)
+    table = found.cv_results_
+    asks = {"linear": {"C"}, "rbf": {"C", "gamma"}, "poly": {"C", "gamma"}, "sigmoid": {"gamma"}}
+    for params in table["params"]:
+        assert set(params) == asks[params["kernel"]] | {"kernel"}
+    assert len({params["kernel"] for params in table["params"]}) >= 3
+    mask = np.ma.getmaskarray(table["param_gamma"])
+    np.testing.assert_array_equal(mask, ["gamma" not in params for params in table["params"]])
+    assert table["param_gamma"].dtype == np.float64
+    assert found.score(X, Y) > 0.7
+    with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
+        search(SVC(), [*SPACES, {"depth": "1..5:int"}]).fit(X, Y)
+
+
+def test_points_of_several_spaces() -> None:
+    space = spaces.named(SPACES)
+    rng = np.random.default_rng(0)
+    assert space.names == ["kernel", "C", "gamma"]
+    for _ in range(50):
+        params = space.decode(rng.uniform(size=space.dimension))
+        again = space.decode(space.encode(params))
+        assert again.keys() == params.keys()
+        assert all(again[name] == pytest.approx(value) for name, value in params.items())
+    with pytest.raises(ValueError, match="values must be those of one of the spaces"):
+        space.encode({"kernel": "linear"})
+    with pytest.raises(ValueError, match="C must be"):
+        space.encode({"kernel": "linear", "C": 1e9})
+    assert isinstance(spaces.named(SPACES[:1]), nw.Space)
+
+
+def test_the_refit_has_a_seed_of_the_search() -> None:
+    space = {"a": "0..0.8"}
+    one, two = (search(Bowl(), space, budget=6).fit(X, Y) for _ in range(2))
+    seed = one.best_estimator_.random_state
+    assert isinstance(seed, int)
+    assert seed == two.best_estimator_.random_state
+    other = search(Bowl(), space, budget=6, random_state=1).fit(X, Y)
+    assert seed != other.best_estimator_.random_state
+    kept = search(Bowl(random_state=3), space, budget=6).fit(X, Y)
+    assert kept.best_estimator_.random_state == 3
+
+
+def test_verbosity(capsys: pytest.CaptureFixture[str]) -> None:
+    search(Bowl(), {"a": "0..0.8"}, budget=10).fit(X, Y)
+    assert capsys.readouterr().err == ""
+    search(Bowl(), {"a": "0..0.8"}, budget=10, verbose=1).fit(X, Y)
+    said = capsys.readouterr().err
+    assert "10/10" in said
+    assert "fold" not in said
+    search(Bowl(), {"a": "0..0.8"}, budget=10, verbose=2).fit(X, Y)
+    said = capsys.readouterr().err
+    assert said.count("fold ") == 10
+    assert "a=0." in said
+    assert "score -0." in said

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from noisewise.report.words import clock as _clock
-from noisewise.report.words import put
+from noisewise.report.words import printable, put
 
 if TYPE_CHECKING:
     from noisewise.optimizer import Optimizer
@@ -40,6 +40,11 @@ class Progress:
         elif not self._tty and 10 * self._opt.spent // self._opt.budget > self._tenth:
             self._tenth = 10 * self._opt.spent // self._opt.budget
             self._write(self._line(now) + "\n")
+
+    def say(self, *lines: str) -> None:
+        """Say something else, each on a line of its own."""
+        for line in lines if self._shown else ():
+            self._write(("\r\x1b[K" if self._tty else "") + f"{printable(line)}\n")
 
     def finish(self) -> None:
         """After the last generation."""
