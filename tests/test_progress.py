@@ -11,7 +11,8 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.methods import CMAES
-from noisewise.report.progress import Progress, _clock
+from noisewise.report.progress import Progress
+from noisewise.report.words import clock
 
 
 class Terminal(io.StringIO):
@@ -44,7 +45,7 @@ def test_on_a_terminal_one_line_rewrites_itself(monkeypatch: pytest.MonkeyPatch)
     assert len(states) == 20 + 2  # generations, the end of the last phase, and of the run
     assert "10/100" in states[1]
     assert "100/100" in states[-1]
-    assert "█" * 28 in states[-1]
+    assert "█" * 20 in states[-1]
     assert "f ≈" in states[0]
     assert "left" in states[0]
     assert text.count("\n") == 1
@@ -112,4 +113,4 @@ def test_a_resumed_run_estimates_from_its_own_speed() -> None:
     [(0.4, "00:00"), (61, "01:01"), (3600, "1:00:00"), (1e9, "--:--"), (float("nan"), "--:--")],
 )
 def test_clock(seconds: float, text: str) -> None:
-    assert _clock(seconds) == text
+    assert clock(seconds) == text
