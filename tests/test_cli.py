@@ -143,6 +143,15 @@ def test_an_interrupted_run_goes_on_as_if_nothing_happened(
         assert found | same == whole | same
 
 
+def test_more_budget_after_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune("--quiet", "--log", "log") == 0
+    assert tune("--quiet", "--log", "log", budget=60) == 0
+    assert len(Path("log").read_text().splitlines()) == 60
+    capsys.readouterr()
+    found = shown(capsys, "run.nw")
+    assert (found["budget"], found["spent"], found["done"]) == (60, 60, True)
+
+
 def test_a_run_that_has_ended_is_only_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune("--log", "log") == 0
     first = capsys.readouterr().out
@@ -159,7 +168,7 @@ def test_a_run_that_has_ended_is_only_shown(capsys: pytest.CaptureFixture[str]) 
         (["--seed", "2"], "there --seed is 1, here 2"),
         (["--start", "n=3"], "there --start is {}, here {'n': 3.0}"),
         (["--regex", "."], "there --regex or --json is ['last', ''], here ['regex', '.']"),
-        (["--budget", "41"], "holds a run with budget 40, not 41"),
+        (["--budget", "39"], "budget must be at least 40, which the run in"),
         (["--confirm", "2"], "holds a run with confirm 'auto', not 2"),
         (["--method", "cma-es"], "holds a run with method Auto("),
         (["{x}"], "there the command is ['awk', 'BEGIN"),

@@ -523,7 +523,6 @@ def test_a_stopped_run_stays_stopped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"budget": 61}, "budget 60, not 61"),
         ({"x0": [1.0, 1.0]}, "dimension 3, not 2"),
         ({"method": "cma-es"}, "method "),
         ({"confirm": 3}, "confirm 'auto', not 3"),

@@ -17,6 +17,7 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.methods.method import Method
 from noisewise.noise.estimate import Estimate, estimate
 from noisewise.population import CONFIRMATION, RACE, Population
+from noisewise.result import RUNNING
 from noisewise.run import Final, Run
 
 #: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
@@ -115,9 +116,14 @@ def settle(run: Run, population: Population) -> None:
     else:
         unraced = last.race.winner == 0 and last.race.values.shape[1] == 0
         kept = last.tested if unraced else np.empty(0)
-        run.confirmed = np.concatenate((kept, values[0]))
+        last.tested = np.empty(0)
         errors = population.samples.errors
-        run.confirmed_errors = None if len(kept) or errors is None else errors[0]
+        told = None if errors is None or len(kept) else errors[0]
+        if run.is_confirmed(last.chosen):  # before the budget grew
+            kept, old = run.confirmed, run.confirmed_errors
+            told = None if old is None or told is None else np.concatenate((old, told))
+        run.confirmed, run.confirmed_errors = np.concatenate((kept, values[0])), told
+        run.confirmed_at = last.chosen.copy()
 
 
 def look_at_noise(run: Run, population: Population) -> None:
@@ -139,11 +145,23 @@ def look_at_noise(run: Run, population: Population) -> None:
         _keep(run, reserve(run.ledger.budget, setup.dimension, exact, speed))
 
 
+def regrant(run: Run, budget: int) -> None:
+    """Let the run spend ``budget`` evaluations in all, at least those that are charged. A run that
+    has ended goes on."""
+    setup = run.setup
+    run.ledger.budget, run.regranted = budget, True
+    run.status, run.barren, run.fruitless = RUNNING, 0, 0
+    wanted = Reserve(0, setup.confirm)
+    if setup.adaptive:
+        wanted = reserve(budget, setup.dimension, run.background.deterministic)
+    _keep(run, wanted)
+
+
 def _keep(run: Run, wanted: Reserve) -> None:
     """Keep so many evaluations for the last phase, as far as there are any."""
     ledger = run.ledger
     ledger.reserve = min(sum(wanted), ledger.remaining)
-    budget = max(1, ledger.budget - ledger.reserve)
+    budget = max(1, ledger.budget - ledger.reserve - ledger.race - ledger.confirmation)
     run.setup = replace(run.setup, budget=budget, race=wanted.race, confirm=wanted.confirm)
 
 
@@ -152,7 +170,7 @@ def recommend(method: Method, run: Run) -> tuple[FloatArray, Estimate]:
     x, fun = method.recommend(run.memory)
     if run.final is not None:
         x = run.final.chosen
-    if len(run.confirmed):
+    if len(run.confirmed) and run.is_confirmed(x):
         found = estimate(run.confirmed, run.confirmed_errors, run.background)
         if found.kind == "exact" and run.setup.adaptive and run.best_value < found.value:
             # Without noise the best value seen is what it seems.

@@ -100,8 +100,9 @@ def minimize(
         Called after each generation with ``intermediate_result``; raising ``StopIteration``
         ends the run.
     checkpoint
-        A file that keeps the run: call again with the same path to go on after an interruption.
-        Other arguments are refused; another objective, as far as its code shows, is warned of.
+        A file that keeps the run: call again with the same path to go on after an interruption,
+        or with a larger ``budget`` to go on after the end. Other arguments are refused; another
+        objective, as far as its code shows, is warned of.
     extra
         Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
     progress
@@ -348,15 +349,27 @@ def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
                     f"{shown(new[what])}: give the same arguments or another path"
                 )
         fingerprint.compare(journal.path, opt._about, fresh._about)
+        _regrant(opt, fresh.budget, journal.path)
     journal.open(opt.method, opt._run, opt.extra, opt._about)
     return opt
+
+
+def _regrant(opt: Optimizer, budget: int, path: Path) -> None:
+    """Give a run that is resumed this budget."""
+    used = opt._run.ledger.charged
+    if budget < used:
+        raise CheckpointError(
+            f"budget must be at least {used}, which the run in {path} has used already, got "
+            f"{budget}"
+        )
+    if budget != opt.budget:
+        opt._search.regrant(budget)
 
 
 def _arguments(opt: Optimizer) -> dict[str, Any]:
     """What has to be the same when a run is resumed."""
     run, setup = opt._run, opt._run.setup
     return {
-        "budget": opt.budget,
         "dimension": opt.dimension,
         "confirm": "auto" if setup.adaptive else setup.confirm,
         "bounds": tuple(side.tolist() for side in setup.box.bounds),

@@ -290,6 +290,18 @@ class Optimizer:
         variances = search.C if search.C.ndim == 1 else np.diagonal(search.C)
         return box.whole(np.asarray(search.sigma * np.sqrt(variances) * box.scale), fill=0.0)
 
+    def extend(self, n: float) -> None:
+        """``n`` more evaluations. A run that has ended goes on; what it has confirmed still counts
+        if the same point is returned in the end.
+
+        >>> import noisewise as nw
+        >>> opt = nw.Optimizer([3.0, 3.0], budget=100, sigma0=1.0, rng=0)
+        >>> opt.extend(50)
+        >>> opt.budget, opt.remaining
+        (150, 150)
+        """
+        self._search.regrant(self.budget + whole("n", n, least=1))
+
     def stop(self) -> None:
         """End the run now; what was learnt stays."""
         self._search.stop()

@@ -28,7 +28,8 @@ class Population:
         Trials not told yet: id -> (candidate, slot of its value in ``samples``).
     origins
         Points around which the first candidates were sampled, where these were handed out before
-        the method had learnt from the previous round. The other candidates are up to date.
+        the method had learnt from the previous round; nan for methods that have no such point. The
+        other candidates are up to date.
     began
         Spent fraction of the search's budget when the round began.
     wave
@@ -106,7 +107,7 @@ class Population:
         if early == 0:
             return X
         moved: FloatArray = X.copy()
-        moved[:early] += origin - self.origins
+        moved[:early] += np.nan_to_num(origin - self.origins)
         return moved
 
     def split(self, origin: FloatArray) -> tuple[Population, Population]:
@@ -152,9 +153,9 @@ class Population:
             and values.ndim == 2
             and len(values) == k
             and (errors is None or errors.shape == values.shape)
-            and (len(self.origins) == 0 or self.origins.shape[1:] in ((n,), (0,)))
+            and (len(self.origins) == 0 or self.origins.shape[1:] == (n,))
             and len(self.origins) <= k
-            and bool(np.isfinite(self.X).all() and np.isfinite(self.origins).all())
+            and bool(np.isfinite(self.X).all() and not np.isinf(self.origins).any())
             and len(set(places)) == len(places)
             and all(0 <= i < k and 0 <= j < values.shape[1] for i, j in places)
             and all(np.isnan(values[i, j]) for i, j in places)

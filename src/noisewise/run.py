@@ -126,10 +126,18 @@ class Run:
     #: Values of the recommendation itself that did not choose it, and their known errors.
     confirmed: FloatArray = field(default_factory=lambda: np.empty(0))
     confirmed_errors: FloatArray | None = None
+    #: The point of those values, inner coordinates; empty if there are none.
+    confirmed_at: FloatArray = field(default_factory=lambda: np.empty(0))
+    #: Whether the budget has changed and the method does not know yet.
+    regranted: bool = False
     misranking: Misranking = field(default_factory=Misranking)
     #: Rows of data measured elsewhere, and how many of them the method had no use for.
     earlier: int = 0
     unused: int = 0
+
+    def is_confirmed(self, x: FloatArray) -> bool:
+        """Whether the values of the confirmation are those of ``x`` (inner coordinates)."""
+        return np.array_equal(x, self.confirmed_at)
 
     @property
     def untold(self) -> int:
@@ -189,6 +197,7 @@ class Run:
             >= 0
             and 0 <= self.unused <= self.earlier
             and self.confirmed.ndim == 1
+            and self.confirmed_at.shape in ((0,), (self.setup.dimension,))
             and (errors is None or errors.shape == self.confirmed.shape)
         )
 

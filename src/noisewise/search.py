@@ -65,8 +65,9 @@ class Search:
 
     def _open(self) -> None:
         """Begin a round, or turn to the confirmation when too little is left for one."""
-        run, method = self.run, self.method
-        early = run.next
+        run, early = self.run, self.run.next
+        if run.regranted:
+            self._take_note_of_budget()
         if run.final is not None:
             self._finish()
             return
@@ -86,10 +87,24 @@ class Search:
         lookahead = min(run.setup.lookahead, k - 1)
         if lookahead > 0 and run.ledger.free >= lookahead + 2.0 * k * cost:
             ahead = self._sampled(lookahead, population.X, now)
-            ahead.origins = np.tile(method.origin(run.memory), (lookahead, 1))
+            ahead.origins = np.tile(self._origin(), (lookahead, 1))
             run.ledger.charge(base=lookahead)
             ahead.issue(self._ids(lookahead), zip(range(lookahead), repeat(0)))
             run.next = ahead
+
+    def _origin(self) -> FloatArray:
+        """The point around which candidates are sampled now; nan if there is none."""
+        origin = self.method.origin(self.run.memory)
+        return origin if len(origin) else np.full(self.run.setup.dimension, math.nan)
+
+    def _take_note_of_budget(self) -> None:
+        """The budget has changed: tell the method, and leave the last phase if there is enough
+        for a round."""
+        run = self.run
+        run.regranted = False
+        run.memory = self.method.resume(run.memory, run.setup)
+        if run.final is not None and self._size(run.next)[0] > 0:
+            run.final = None
 
     def _size(self, early: Population | None) -> tuple[int, float, Now]:
         """Candidates of the next round and what each costs. The last rounds share what is left
@@ -224,7 +239,7 @@ class Search:
         if not current.pending:
             self._advance(current)
         elif len(current.pending) <= run.setup.late and self._may_leave(current):
-            current, late = current.split(self.method.origin(run.memory))
+            current, late = current.split(self._origin())
             run.next = late if run.next is None else late.join(run.next)
             run.current = current
             self._advance(current)
@@ -323,6 +338,12 @@ class Search:
         told = int((~np.isnan(part.samples.values[i])).sum())
         self.move(id, row if told == 0 else part.X[i] + (row - part.X[i]) / (told + 1.0))
         return True
+
+    def regrant(self, budget: int) -> None:
+        """Let the run spend ``budget`` evaluations in all, at least those that are charged. A run
+        that has ended goes on; the method hears of it when the next round begins."""
+        final.regrant(self.run, budget)
+        self._settle()  # values that came after the end
 
     def move(self, id: int, row: FloatArray) -> None:
         """Trial ``id`` is evaluated at another point: ``row`` (inner coordinates) takes the place

@@ -106,11 +106,11 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
     found: list[Any] = []
     hand_over = Auto._hand_over
 
-    def watched(self: Auto, memory: Any, now: Any) -> None:
+    def watched(self: Auto, memory: Any, free: int) -> None:
         found.append(GP().distribution(memory.model))
-        hand_over(self, memory, now)
+        hand_over(self, memory, free)
         found.append(Watchful().distribution(memory.strategy))
-        assert memory.strategy.budget == now.free
+        assert memory.strategy.budget == free
 
     monkeypatch.setattr(Auto, "_hand_over", watched)
     seen: list[tuple[float, bytes]] = []

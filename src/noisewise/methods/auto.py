@@ -51,6 +51,8 @@ class AutoMemory:
     strategy: WatchfulMemory | None = None
     #: Evaluations after which the model handed over; 0: it did not.
     handed_over: int = 0
+    #: Evaluations that the model has learnt from, earlier data not counted.
+    learnt: int = 0
 
 
 @data
@@ -101,10 +103,24 @@ class Auto(Method):
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> AutoMemory:
         d, budget = setup.dimension, setup.budget
-        few = _LEAST_EACH * d <= budget <= min(_MOST, _MOST_EACH * d) and d <= _DIMENSIONS
+        few = _LEAST_EACH * d <= budget <= _few(d) and d <= _DIMENSIONS
         if self.model and few and self.population is None:
             return AutoMemory(setup=setup, model=self._gp.start(setup, distribution))
         return AutoMemory(setup=setup, strategy=self._watchful.start(setup, distribution))
+
+    def resume(self, memory: AutoMemory, setup: Setup) -> AutoMemory:
+        """The model hands over where the budget has become too long for it and at least half of
+        it is left; otherwise the method in charge stays."""
+        memory.setup = setup
+        if memory.strategy is not None:
+            memory.strategy = self._watchful.resume(memory.strategy, setup)
+        if memory.model is None:
+            return memory
+        memory.model = self._gp.resume(memory.model, setup)
+        left = setup.budget - memory.learnt
+        if setup.budget > _few(setup.dimension) and 2 * left >= setup.budget:
+            self._hand_over(memory, left)
+        return memory
 
     def _charge(self, memory: AutoMemory) -> tuple[Method, Any]:
         """The method in charge and its memory."""
@@ -137,8 +153,9 @@ class Auto(Method):
             memory.strategy = inner
             return memory, Info((*info.row, math.nan))
         memory.model = inner
+        memory.learnt += int((~np.isnan(population.samples.values)).sum())
         if self._lost(inner, now, memory.setup.dimension):
-            self._hand_over(memory, now)
+            self._hand_over(memory, now.free)
         return memory, Info((math.nan, math.nan, math.nan, *info.row))
 
     def _lost(self, model: GPMemory, now: Now, dimension: int) -> bool:
@@ -147,11 +164,11 @@ class Auto(Method):
         least = _GENERATIONS * (4.0 + 3.0 * math.log(dimension))
         return rate < _AGREEMENT and pairs >= _PAIRS and now.free >= least
 
-    def _hand_over(self, memory: AutoMemory, now: Now) -> None:
+    def _hand_over(self, memory: AutoMemory, free: int) -> None:
         """The strategy goes on from the model's minimum, its curvature and its uncertainty."""
         assert memory.model is not None
         seen, frame = memory.model.model.measured, memory.model.model.frame
-        setup = replace(memory.setup, budget=max(1, now.free))
+        setup = replace(memory.setup, budget=max(1, free))
         strategy = self._watchful.start(setup, self._gp.distribution(memory.model))
         values = np.where(seen.ok, seen.y, np.inf)
         strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
@@ -205,3 +222,8 @@ class Auto(Method):
             return False
         method, inner = self._charge(memory)
         return method.check(inner, n)
+
+
+def _few(dimension: int) -> int:
+    """The longest budget that the model is in charge of."""
+    return min(_MOST, _MOST_EACH * dimension)

@@ -51,8 +51,12 @@ class Best:
     @classmethod
     def empty(cls, budget: int, dimension: int) -> Best:
         """Before the first evaluation."""
-        capacity = min(max(budget // 10, _LEAST), _MOST)
-        return cls(np.empty((0, dimension)), np.empty(0), capacity)
+        return cls(np.empty((0, dimension)), np.empty(0), _capacity(budget))
+
+    def resized(self, budget: int) -> Best:
+        """For another budget; fewer are kept where it is smaller."""
+        k = _capacity(budget)
+        return replace(self, X=self.X[:k], values=self.values[:k], capacity=k)
 
     def insert(self, X: FloatArray, values: FloatArray) -> Best:
         """After a round: points in rows and one value each, +inf or nan where it failed."""
@@ -72,6 +76,10 @@ class Best:
             return None
         k = min(max(self.seen // 10, _LEAST), len(self.values))
         return np.asarray(self.X[:k].mean(axis=0))
+
+
+def _capacity(budget: int) -> int:
+    return min(max(budget // 10, _LEAST), _MOST)
 
 
 def finalists(mean: FloatArray, deviations: FloatArray, best: Best, budget: int) -> FloatArray:

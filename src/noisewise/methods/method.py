@@ -192,6 +192,11 @@ class Method(ABC):
         """What was seen and done, for message, report and warnings."""
         return Explanation()
 
+    def resume(self, memory: Any, setup: Setup) -> Any:
+        """The memory when the budget has changed, which ``setup`` has. Called between two rounds.
+        Override it where a schedule or a choice depends on the budget."""
+        return memory
+
     def distribution(self, memory: Any) -> Distribution | None:
         """The search as N(m, sigma^2 C), for a method that takes over; None if there is none."""
         return None

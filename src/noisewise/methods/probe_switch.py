@@ -149,6 +149,12 @@ class ProbeSwitch(Method):
             branch=PROBE, low=low, high=high, state=low.state, population=k, around=low.around
         )
 
+    def resume(self, memory: SwitchMemory, setup: Setup) -> SwitchMemory:
+        low, high = self._methods
+        return replace(
+            memory, low=low.resume(memory.low, setup), high=high.resume(memory.high, setup)
+        )
+
     def _charge(self, memory: SwitchMemory, branch: str) -> tuple[EvolutionStrategy, Any]:
         """The method of that branch, and its memory brought up to date."""
         low, high = self._methods

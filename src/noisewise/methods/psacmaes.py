@@ -88,18 +88,25 @@ class PSACMAES(CMAOptions):
                 f"path is known without them only, got {self.profile!r}"
             )
 
+    def resume(self, memory: PSAMemory, setup: Setup) -> PSAMemory:
+        memory.largest = self._largest(memory.smallest, setup)
+        return memory
+
     def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
         base = self.begin(setup, distribution)
         k = base["population"]
         return PSAMemory(
             **base,
             smallest=k,
-            largest=max(k, self.largest or setup.budget // _GENERATIONS),
+            largest=self._largest(k, setup),
             unit=setup.workers,
             mean=np.zeros(setup.dimension),
             shape=np.zeros_like(base["state"].covariance.C),
             wanted=float(k),
         )
+
+    def _largest(self, smallest: int, setup: Setup) -> int:
+        return max(smallest, self.largest or setup.budget // _GENERATIONS)
 
     def weigh(
         self, memory: PSAMemory, population: Population, rng: np.random.Generator

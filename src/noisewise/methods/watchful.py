@@ -159,20 +159,14 @@ class Watchful(EvolutionStrategy):
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> WatchfulMemory:
         d, budget = setup.dimension, setup.budget
-        full = self.covariance == "full"
-        if self.covariance == "auto":
-            # Under noise its caution is worth more than the speed of the diagonal model.
-            full = d <= _FULL_UP_TO and budget >= _FULL_FROM * d
-        model: Covariance = Full() if full else Diagonal()
+        model: Covariance = Full() if self._full(setup) else Diagonal()
         k = self.population or default_population(d, budget, setup.workers)
-        generations = max(_GENERATIONS, _GENERATIONS_PER_ROOT * math.sqrt(d))
-        most = 3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25 if self.grow else 0.0
         return WatchfulMemory(
             state=first_state(Strategy(d, model), setup, distribution),
             population=k,
             reevaluations=2 if budget >= _SMALL else 1,
             smallest=k,
-            largest=max(min(most, budget / generations), 1.001 * k),
+            largest=self._largest(k, setup),
             first=max(1, min(_FIRST, budget // _PER_FIRST)),
             budget=budget,
             best=Best.empty(budget, d),
@@ -180,6 +174,32 @@ class Watchful(EvolutionStrategy):
             wanted=float(k),
             peak=k,
         )
+
+    def _full(self, setup: Setup) -> bool:
+        """Whether the budget is long enough for a full covariance."""
+        if self.covariance != "auto":
+            return self.covariance == "full"
+        # Under noise its caution is worth more than the speed of the diagonal model.
+        d = setup.dimension
+        return d <= _FULL_UP_TO and setup.budget >= _FULL_FROM * d
+
+    def _largest(self, smallest: int, setup: Setup) -> float:
+        """k1."""
+        d, budget = setup.dimension, setup.budget
+        generations = max(_GENERATIONS, _GENERATIONS_PER_ROOT * math.sqrt(d))
+        most = 3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25 if self.grow else 0.0
+        return max(min(most, budget / generations), 1.001 * smallest)
+
+    def resume(self, memory: WatchfulMemory, setup: Setup) -> WatchfulMemory:
+        """The largest population, the kept points and, where it has become long enough, the
+        covariance follow the budget; the smallest population stays."""
+        memory.budget, memory.largest = setup.budget, self._largest(memory.smallest, setup)
+        memory.wanted = min(memory.wanted, memory.largest)
+        memory.best = memory.best.resized(setup.budget)
+        if self._full(setup) and not isinstance(memory.state.covariance, FullState):
+            strategy = Strategy(setup.dimension, Full())
+            memory.state = first_state(strategy, setup, self.distribution(memory))
+        return memory
 
     def strategy(self, memory: WatchfulMemory) -> Strategy:
         full = isinstance(memory.state.covariance, FullState)

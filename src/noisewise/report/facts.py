@@ -99,7 +99,7 @@ def of(opt: Optimizer, title: str) -> Facts:
     space, history = _space(opt), dict(result.history)
     best = np.fmax if opt.maximize else np.fmin
     history["luckiest"] = best.accumulate(history["best_value"])
-    around = int(np.isfinite(run.confirmed).sum())
+    around = opt._search.recommend()[1].n
     recommended = _named(space, result.x)
     return Facts(
         title=title,
