@@ -20,7 +20,8 @@ MODULES = {
 }
 BASE = {"_types", "_check", "_data", "_files", "_functions", "_threads", "_values", "errors"}
 ROOMS = {"core", "noise", "models", "methods"}
-INNER = BASE | ROOMS | {"population", "budget", "history", "race", "result", "problem"}
+INNER = BASE | ROOMS | {"population", "budget", "history", "race", "reserve", "outlook", "result"}
+INNER |= {"problem"}
 #: What the modules of a room may import, besides each other. Rooms not listed are outermost.
 MAY_IMPORT: dict[str, set[str]] = {
     "_types": set(),
@@ -35,7 +36,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "budget": BASE,
     "trial": BASE,
     "race": BASE,
-    "result": BASE,
+    "reserve": BASE,
+    "outlook": BASE | {"race", "reserve", "noise"},
+    "result": BASE | {"outlook"},
     "noise": BASE | {"history"},
     "models": BASE,
     "bounds": BASE,

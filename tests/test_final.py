@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisewise._data import decode, encode
-from noisewise.final import pace, reserve
 from noisewise.methods.finalists import Best, finalists
 from noisewise.race import Race, request, settle, start
+from noisewise.reserve import pace, reserve
 
 
 def play(race: Race, truth: list[float], noise: float, rng: np.random.Generator) -> Race:

@@ -18,10 +18,10 @@ from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_value
 from noisewise.budget import Ledger
 from noisewise.errors import CheckpointError
-from noisewise.final import Reserve, reserve
 from noisewise.methods import Method
 from noisewise.methods.method import Earlier, Setup
 from noisewise.rehearsal import rehearse
+from noisewise.reserve import Reserve, reserve
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
 from noisewise.run import Run, begin
 from noisewise.search import Search

@@ -70,7 +70,7 @@ def settle(race: Race, values: FloatArray) -> Race:
     # Where the preferred one is ahead, more values would rarely change that.
     rival = min((i for i in race.alive if i != 0), key=lambda i: (scores[i], i))
     again = left // 2 if first != 0 and race.values.shape[1] == 0 and left >= 4 else 0
-    se, lead = _difference(seen, rival)
+    se, lead = difference(seen, rival)
     wins = scores[rival][0] < scores[0][0] or (first != 0 and lead >= _CLEAR * se)
     return replace(
         race,
@@ -91,7 +91,7 @@ def _score(row: FloatArray) -> tuple[float, float]:
     return failed, float(good.mean()) if len(good) else math.inf
 
 
-def _difference(values: FloatArray, rival: int) -> tuple[float, float]:
+def difference(values: FloatArray, rival: int) -> tuple[float, float]:
     """By how much the rival's mean is smaller than that of the preferred finalist: its standard
     error, from the spread of all finalists together, and the difference; nan if unknown."""
     rows = [row[np.isfinite(row)] for row in values]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noisewise import outlook
 from noisewise._types import FloatArray
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ BUDGET_SPENT, STOPPED, ALL_FAILED, INTERRUPTED, RUNNING = 0, 1, 2, 3, 4
 #: Rounds in a row without one success before a run gives up; they must have at least as many
 #: candidates as so many rounds of an evolution strategy.
 BARREN = 3
-#: Fewer re-evaluations than this say nothing about the misranking.
-_ENOUGH = 5
 
 
 class Result(dict[str, Any]):
@@ -40,8 +39,14 @@ class Result(dict[str, Any]):
         The luckiest draw. Under noise its value is too good to be true.
     nfev, nit, n_reevaluations, n_failures
         Evaluations, completed generations, re-evaluations, failed evaluations.
-    misranking
-        Disagreement of the ranks of re-evaluations, 0 (none) to 1/2; nan if not measured.
+    misranking, misranking_n
+        Disagreement of the ranks of re-evaluations, 0 (none) to 1/2, nan if not measured; and the
+        re-evaluations behind it.
+    n_confirmations, n_confirmations_failed
+        Evaluations of ``x`` behind ``fun``, and how many of them failed.
+    outlook
+        What else is known about the answer, and what more evaluations would buy: a
+        `noisewise.outlook.Outlook`, of which `summary` makes sentences.
     history, diagnostics
         Dictionaries of arrays, one entry per generation.
     warnings
@@ -71,6 +76,10 @@ class Result(dict[str, Any]):
     n_reevaluations: int
     n_failures: int
     misranking: float
+    misranking_n: int
+    n_confirmations: int
+    n_confirmations_failed: int
+    outlook: outlook.Outlook
     history: dict[str, FloatArray]
     diagnostics: dict[str, FloatArray]
     warnings: list[str]
@@ -104,7 +113,7 @@ class Result(dict[str, Any]):
     def __repr__(self) -> str:
         rows = [
             ("x", _array(self.x)),
-            ("fun", _with_error(self.fun, self.interval, self.estimate)),
+            ("fun", self._value()),
             ("best observed", f"{self.fun_best_observed:.6g} (the luckiest draw)"),
             (
                 "nfev",
@@ -120,6 +129,26 @@ class Result(dict[str, Any]):
         return "\n".join(f"{name:>{width}}: {text.replace('; ', ';' + gap)}" for name, text in rows)
 
     __str__ = __repr__
+
+    def _value(self) -> str:
+        """``fun`` with its interval."""
+        n, failed = self.n_confirmations, self.n_confirmations_failed
+        return outlook.estimated(self.fun, self.interval, self.estimate, n, failed)
+
+    def summary(self, more: int | None = None) -> str:
+        """The answer, how sure it is, and what ``more`` evaluations would buy, as text; ``more`` is
+        the budget again if it is not given.
+
+        >>> import noisewise as nw
+        >>> r = nw.minimize(lambda x: x @ x, [3.0] * 4, sigma0=1.0, budget=200, rng=0)
+        >>> print(r.summary())  # doctest: +ELLIPSIS
+        fun: ... (exact: re-evaluations agree)
+        ...
+        """
+        lines = [f"fun: {self._value()}"]
+        lines += self.outlook.sentences(more)
+        lines += [f"warning: {text}" for text in self.warnings]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from noisewise.report.card import card
@@ -156,6 +185,10 @@ def of(search: Search) -> Result:
         n_failures=run.ledger.failures,
         method=search.method.name,
         misranking=run.misranking.value,
+        misranking_n=run.misranking.count,
+        n_confirmations=best.n + best.failures,
+        n_confirmations_failed=best.failures,
+        outlook=outlook.of(search, best),
         history=_history(run),
         diagnostics=told.diagnostics,
         warnings=_warnings(best, status) + _unused(run.unused, search.method.name) + told.warnings,
@@ -200,40 +233,14 @@ def _message(search: Search, status: int, lucky: bool, more: str, exact: bool) -
     parts = [said, f"{run.round} generations, {run.ledger.told} evaluations"]
     count = run.misranking.count
     if count and not exact:
-        parts.append(misranking_said(run.misranking.value, count))
+        parts.append(outlook.misranking_said(run.misranking.value, count))
     if more:
         parts.append(more)
     return "; ".join(parts)
 
 
-def misranking_said(value: float, count: int) -> str:
-    """The measured misranking in words, with the number of re-evaluations behind it."""
-    if count < _ENOUGH:
-        few = "1 re-evaluation" if count == 1 else f"{count} re-evaluations"
-        return f"{few}: too few to say how much ranks are noise"
-    return f"ranks of {count} re-evaluations disagree by {value:.0%} (pure noise: 33%)"
-
-
 def _array(x: Any) -> str:
     return np.array2string(np.asarray(x), precision=5, threshold=12, max_line_width=88)
-
-
-def _with_error(value: float, interval: tuple[float, float], kind: str) -> str:
-    if kind == "exact":
-        return f"{value:.6g} (exact: re-evaluations agree)"
-    if math.isnan(interval[0]):
-        return f"{value:.6g} (not measured)" if kind == "unknown" else f"{value:.6g}"
-    low, high = (_digits(end, interval[1] - interval[0]) for end in interval)
-    what = "median, " if kind == "median" else ""
-    return f"{_digits(value, interval[1] - interval[0])} ({what}95 % interval {low} to {high})"
-
-
-def _digits(value: float, width: float) -> str:
-    """``value`` with as many digits as an interval of this width justifies."""
-    if not width > 0.0 or not math.isfinite(width):
-        return f"{value:.6g}"
-    digits = 2 + math.floor(math.log10(max(abs(value), width))) - math.floor(math.log10(width))
-    return f"{value:.{min(max(digits, 2), 12)}g}"
 
 
 def _unused(rows: int, method: str) -> list[str]:
@@ -247,8 +254,9 @@ def _warnings(best: Estimate, status: int) -> list[str]:
     """What the user should know about the estimate."""
     if best.failures:
         n = best.n + best.failures
-        said = f"{best.failures} of {n} evaluations of the recommended point failed"
-        return [f"{said}; the estimate is about the others" if best.n else said]
+        said = f"{best.failures} of {n} confirmations failed at the recommended point"
+        about = "; the estimate and its interval are about the successes"
+        return [f"{said}{about}" if best.n else said]
     if best.kind == "median":
         return ["the noise seems to have no mean: fun is the median"]
     if best.kind == "unknown" and status == BUDGET_SPENT:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from noisewise_bench.experiments import _coverage_runs as runs
 from noisewise_bench.experiments import coverage
 from noisewise_bench.experiments.__main__ import main
 from noisewise_bench.experiments._laws import LANDSCAPES, LAWS, Objective
@@ -30,30 +31,55 @@ def test_the_optimum_has_no_regret() -> None:
         assert objective.regret(objective._optimum[None])[0] == pytest.approx(0.0, abs=1e-12)
 
 
-def test_the_page_has_a_line_per_cell_and_its_command(
+def test_the_page_is_printed_and_goes_on_where_it_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--laws", "gaussian,none", "--cells", "2x60", "--seeds", "1-2", "--confirm", "8"]
-    assert main(["coverage", *options, "--workers", "1", "--out", str(tmp_path)]) == 0
+    options = ["--methods", "cma-es", "--laws", "gaussian,none", "--cells", "2x60"]
+    options += ["--seeds", "1-2", "--confirm", "8"]
+    command = ["coverage", *options, "--workers", "1", "--out", str(tmp_path)]
+    assert main(command) == 0
     text = (tmp_path / "coverage.md").read_text()
     assert capsys.readouterr().out.strip() == text.strip()
     assert " ".join(options) in text
-    assert text.count("| auto | gaussian | 2 | 60 | 8 |") == 1  # four landscapes, two seeds
-    assert (tmp_path / "coverage-3.csv").read_text().count("\n") == 3
+    assert text.count("| cma-es | gaussian | 8 |") == 1  # four landscapes, two seeds
+    assert (tmp_path / "coverage-5.csv").read_text().count("\n") == 3
+    rows = tmp_path / "coverage.jsonl"
+    lines = rows.read_text().splitlines()
+    assert len(lines) == 16
+    rows.write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:30])
+    assert main(command) == 0
+    assert capsys.readouterr().out.strip() == text.strip()
 
 
 def test_a_confirmed_run_knows_how_often_x_was_evaluated() -> None:
-    case = coverage.Case("auto", "gaussian", "sphere", 2, 60, 1, 8)
-    _, _, at_x = coverage._minimize(case, 8)
-    assert at_x >= 8
-    assert coverage._minimize(case, 0)[2] < 8
+    case = runs.Case("cma-es", "gaussian", "sphere", 2, 60, 1, 8)
+    assert runs._minimize(case, 8, 60)[2] == 8
+    assert runs._minimize(case, 0, 60)[2] < 8
 
 
 def test_runs_without_an_interval_are_misses() -> None:
-    case = coverage.Case("auto", "gaussian", "sphere", 2, 60, 1, 0)
-    nothing = coverage.Outcome(case, False, False, True, math.nan, 0.0, "")
+    case = runs.Case("auto", "gaussian", "sphere", 2, 60, 1, 0)
+    nothing = runs.Outcome(case, False, False, True, math.nan, 0.0, "")
     found = coverage.table("t", [nothing], ("law",))
     assert found.rows[0][1:6] == (1, 0.0, 0.0, 1.0, pytest.approx(math.nan, nan_ok=True))
+    assert coverage.weak([nothing], ("law",)).rows[0][:3] == ("gaussian", 1, 0.0)
+
+
+def test_a_run_of_twice_the_budget_stands_beside_what_was_expected() -> None:
+    found = runs.measure(runs.Case("cma-es", "gaussian", "sphere", 2, 200, 1, kind="double"))
+    assert 0.3 < found.predicted < 3.0
+    assert coverage.outlook([found]).rows[0][5] == found.predicted
+
+
+@pytest.mark.parametrize(("law", "landscape"), [("lognormal", "sphere"), ("win-loss", "ellipsoid")])
+def test_a_small_version_covers(law: str, landscape: str) -> None:
+    """Eighty runs of the default estimate, on the laws that are hardest."""
+    found = [
+        runs.measure(runs.Case("sep-cma-es", law, landscape, 2, 60, seed, kind="alone"))
+        for seed in range(80)
+    ]
+    assert np.mean([one.covered for one in found]) >= 0.87  # three standard errors below 0.95
+    assert np.median([one.length for one in found]) <= 1.5
 
 
 @pytest.mark.parametrize("wrong", [["--cells", "2by50"], ["--laws", "pink"], ["--seeds", "x"]])

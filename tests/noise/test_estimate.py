@@ -62,6 +62,15 @@ def test_intervals_cover_the_mean_and_are_not_too_long(law: str, n: int) -> None
     assert np.median(widths) <= 1.5 * 2.0 * 1.96 * sd / math.sqrt(n)
 
 
+def test_a_skewed_landscape_does_not_hide_the_skewness_of_the_noise() -> None:
+    """Under noise with a long tail to one side, values of a round may have one to the other."""
+    draw, mean, _ = LAWS["minus lognormal 1"]
+    rng = np.random.default_rng(1)
+    seen = run(lambda r, n: r.lognormal(0.0, 1.0, n), rng)
+    found = [estimate(draw(rng, 8), background=seen) for _ in range(600)]
+    assert np.mean([e.low <= mean <= e.high for e in found]) >= 0.89
+
+
 @pytest.mark.parametrize("n", [7, 20, 50])
 def test_cauchy_gives_a_median_that_covers_the_centre(n: int) -> None:
     rng = np.random.default_rng(n)

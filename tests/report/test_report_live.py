@@ -33,7 +33,14 @@ class Gone(Terminal):
 
 def generation(fun: float, misranking: float) -> Any:
     history = {"population": np.array([6.0, 12.0])}
-    return Result(fun=fun, misranking=misranking, history=history)
+    n = 0 if math.isnan(misranking) else 8
+    return Result(
+        fun=fun,
+        interval=(math.nan, math.nan),
+        misranking=misranking,
+        misranking_n=n,
+        history=history,
+    )
 
 
 def good(value: float = 1.0) -> Evaluation:
@@ -54,7 +61,7 @@ def test_on_a_terminal() -> None:
     states = stream.getvalue().split("\r")
     assert states[1].startswith("█████··············· 5/20  ")
     assert states[2] == "\x1b[Kan evaluation failed (x=0.123457, kind=a): exit [31m code 1\n"
-    assert "6/20  f ≈ 2.5  population 12  misranking 0.25  1 failed  00:0" in states[3]
+    assert "6/20  f ≈ 2.5  population 12  misranking 0.25 (n=8)  1 failed" in states[3]
     assert states[-1].endswith("\x1b[K\n")
     assert all(len(state.replace("\x1b[K", "").strip()) < 80 for state in states)
 
@@ -86,7 +93,7 @@ def test_no_terminal_can_stop_a_run(shown: bool) -> None:
     plain = Ascii()
     for stream in (plain, Gone()):
         live = Live(10, 0, shown, stream)
-        live.generation(generation(1.0, 0.1))
+        live.generation(generation(1.0, math.nan))
         live.evaluation(good())
         live.evaluation(bad("日本"))
         live.note("something else")

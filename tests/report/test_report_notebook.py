@@ -42,11 +42,11 @@ def test_a_result_is_a_table(result: nw.Result) -> None:
     assert shown.cells[0] == "auto"
     rows = dict(zip(shown.cells[1::2], shown.cells[2::2], strict=True))
     assert rows["x (recommended)"] == ", ".join(f"{v:.5g}" for v in result.x)
-    assert rows["fun (estimated there)"].startswith(f"{result.fun:.4g} ± ")
+    assert f"fun: {rows['fun (estimated there)']}" in str(result)
     assert "too good to be true" in rows["luckiest draw"]
     assert rows["evaluations"].startswith("400 (")
     assert rows["message"] == result.message
-    assert rows["misranking"].startswith(f"{result.misranking:.3f}")
+    assert rows["misranking"] in result.message
 
 
 def test_hostile_words_and_many_coordinates(result: nw.Result) -> None:

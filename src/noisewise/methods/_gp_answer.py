@@ -17,12 +17,14 @@ import numpy as np
 
 from noisewise._types import FloatArray
 from noisewise.methods._gp_acquisition import descend
-from noisewise.methods._gp_search import Memory, modelled
+from noisewise.methods._gp_search import Memory, candidates, modelled
 from noisewise.models.gp import Posterior
 from noisewise.models.model import local
 
 #: Largest ratio of the axes' variances in the distribution handed over.
 _CONDITION = 1e4
+#: Joint draws of the posterior from which the expected improvement is taken.
+_DRAWS = 200
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,25 @@ def minimum(memory: Memory, process: Posterior) -> FloatArray:
     low, high = memory.frame.low, memory.frame.high
     found = [descend(process, x, low, high, 30) for x in _ranked(memory, process)[:3]]
     return _lowest(process, np.array(found))
+
+
+def improvement(memory: Memory) -> float:
+    """By how much the smallest value among many points is expected to be smaller than that of the
+    recommended one, in the user's units; nan before the first success. From joint draws of the
+    posterior, always the same ones."""
+    if not memory.measured.ok.any():
+        return np.nan
+    model, rng = modelled(memory), np.random.default_rng(0)
+    process = model.posterior
+    x = minimum(memory, process)
+    X = np.vstack([x, candidates(memory, process, x, rng)])
+    mean, covariance = process.joint(X)
+    values, B = np.linalg.eigh(covariance)
+    root = B * np.sqrt(np.maximum(values, 0.0))
+    drawn = mean + rng.standard_normal((_DRAWS, len(X))) @ root.T
+    gain = float(np.mean(drawn[:, 0] - drawn.min(axis=1)))
+    now, then = (model.expected(float(mean[0]) - less, 0.0)[0] for less in (0.0, gain))
+    return max(0.0, now - then)
 
 
 def distribution(memory: Memory) -> tuple[FloatArray, float, FloatArray]:

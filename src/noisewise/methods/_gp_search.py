@@ -163,12 +163,12 @@ def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> F
     X = process.groups.X
     order = np.argsort(process.smoothed(), kind="stable")
     best = X[order[:_ALTERNATIVES]]
-    C = _candidates(memory, process, best[0], rng)
+    C = candidates(memory, process, best[0], rng)
     value = acquisition.knowledge(process, C, best)
     return np.asarray(C[int(np.argmax(value))])
 
 
-def _candidates(
+def candidates(
     memory: Memory, process: Posterior, centre: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Uniform points, and normal steps of many sizes from ``centre``, longer along coordinates

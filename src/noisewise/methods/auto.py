@@ -197,6 +197,10 @@ class Auto(Method):
         method, inner = self._charge(memory)
         return method.finalists(inner)
 
+    def improvement(self, memory: AutoMemory) -> float:
+        method, inner = self._charge(memory)
+        return method.improvement(inner)
+
     def distribution(self, memory: AutoMemory) -> Distribution | None:
         method, inner = self._charge(memory)
         return method.distribution(inner)

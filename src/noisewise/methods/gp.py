@@ -116,6 +116,10 @@ class GP(Method):
         with single():
             return memory.model.frame.outer(answer.finalists(memory.model))
 
+    def improvement(self, memory: GPMemory) -> float:
+        with single():
+            return answer.improvement(memory.model)
+
     def distribution(self, memory: GPMemory) -> Distribution:
         return Distribution(*answer.distribution(memory.model))
 

@@ -197,6 +197,11 @@ class Method(ABC):
         Override it where a schedule or a choice depends on the budget."""
         return memory
 
+    def improvement(self, memory: Any) -> float:
+        """By how much the best point is better than the recommended one, as far as a model expects
+        it; nan without a model."""
+        return math.nan
+
     def distribution(self, memory: Any) -> Distribution | None:
         """The search as N(m, sigma^2 C), for a method that takes over; None if there is none."""
         return None

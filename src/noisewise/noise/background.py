@@ -16,9 +16,9 @@ from noisewise.noise.shape import Shape
 
 #: More distinct values than this are not listed: the law counts as continuous.
 _LISTED = 20
-#: Repeated evaluations that must agree before values with ties count as deterministic. Wins and
-#: losses agree by chance.
-_AGREED = 12
+#: Repeated evaluations that must agree, and the different values that they must agree on, before
+#: values with ties count as deterministic: where wins are rare, losses agree by chance.
+_AGREED, _AGREED_ON = 12, 2
 
 
 @data
@@ -40,6 +40,8 @@ class Background:
     #: Re-evaluations that gave the same value again, and those that did not.
     agreed: int = 0
     differed: int = 0
+    #: Up to two of the values that came again.
+    agreed_on: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def saw(self, values: FloatArray) -> Background:
         """After the first values of a round, in any order."""
@@ -56,9 +58,15 @@ class Background:
             return self
         first, again = values[:, :1], values[:, 1:]
         both = np.isfinite(first) & np.isfinite(again)
-        agreed = int((both & (first == again)).sum())
+        same = both & (first == again)
+        agreed = int(same.sum())
         differed = int(both.sum()) - agreed
-        return replace(self, agreed=self.agreed + agreed, differed=self.differed + differed)
+        on = self.agreed_on
+        if agreed and len(on) < _AGREED_ON:
+            on = np.union1d(on, again[same])[:_AGREED_ON]
+        return replace(
+            self, agreed=self.agreed + agreed, differed=self.differed + differed, agreed_on=on
+        )
 
     @property
     def discrete(self) -> bool:
@@ -73,8 +81,10 @@ class Background:
     @property
     def deterministic(self) -> bool:
         """Whether repeated evaluations give the same value, as far as they can tell."""
-        least = _AGREED if self.discrete else 1
-        return self.differed == 0 and self.agreed >= least
+        if self.differed or self.agreed == 0:
+            return False
+        enough = self.agreed >= _AGREED and len(self.agreed_on) == _AGREED_ON
+        return enough or not self.discrete
 
     @property
     def untested(self) -> bool:

@@ -53,9 +53,11 @@ def mean(y: FloatArray, skew: float | None = None) -> Interval:
     Under skewed noise a small sample rarely holds the large values that carry the mean; its
     standard deviation is then too small exactly when its mean is too low. The expansion of the
     t statistic gives t g (t / 3) / sqrt(n) for the missing length, with the skewness of the
-    noise. The skewness of a small sample is much smaller than that, hence a factor 3.3 up to
+    noise. The skewness of a small sample is much smaller than that, hence a factor 3.7 up to
     twenty values, which falls to one as n grows. ``skew`` is the skewness of small samples seen
-    elsewhere in the run; it counts half up to twenty values, and less and less beyond.
+    elsewhere in the run; it counts two fifths up to twenty values, and less and less beyond. It
+    lengthens the interval only: a landscape has a skewness of its own, which says nothing against
+    that of the noise.
     """
     n = len(y)
     centre = float(y.mean())
@@ -67,11 +69,10 @@ def mean(y: FloatArray, skew: float | None = None) -> Interval:
     se, t = size * math.sqrt(float(d @ d) / (n * (n - 1))), t_quantile(n - 1)
     small = min(1.0, _FULL / n)
     g = skewness(d) if n > 3 else 0.0  # Student's interval is long enough for fewer
-    if skew is not None and n > 3:
-        g += 0.5 * small * (skew - g)
-    more = (1.0 + 2.3 * math.sqrt(small)) / 3.0 * t * g / math.sqrt(n)
-    low = centre - t * se * (1.0 + max(0.0, -more))
-    return Interval(centre, se, low, centre + t * se * (1.0 + max(0.0, more)))
+    both = g + 0.4 * small * (skew - g) if skew is not None and n > 3 else g
+    more = (1.0 + 2.7 * math.sqrt(small)) / 3.0 * t / math.sqrt(n)
+    low = centre - t * se * (1.0 + more * max(0.0, -g, -both))
+    return Interval(centre, se, low, centre + t * se * (1.0 + more * max(0.0, g, both)))
 
 
 def known(y: FloatArray, errors: FloatArray) -> Interval:
@@ -98,16 +99,18 @@ def known(y: FloatArray, errors: FloatArray) -> Interval:
 
 
 def share(k: int, n: int) -> Interval:
-    """Probability of an outcome that was seen ``k`` times in ``n``: Wilson's interval.
+    """Probability of an outcome that was seen ``k`` times in ``n``: quantiles of the beta law
+    halfway between those of Clopper and Pearson and those of Jeffreys. From four cases on they
+    cover in 93 % or more for every probability between 5 and 95 %.
 
     The estimate is shrunk by half an outcome of either kind, so that its error is not zero
     where all outcomes were the same.
     """
+    from scipy.special import betaincinv  # takes long to import
+
     p = (k + 0.5) / (n + 1.0)
-    centre = (k + 0.5 * Z * Z) / (n + Z * Z)
-    half = Z * math.sqrt(n * (k / n) * (1.0 - k / n) + 0.25 * Z * Z) / (n + Z * Z)
-    low = 0.0 if k == 0 else centre - half
-    high = 1.0 if k == n else centre + half
+    low = 0.0 if k == 0 else float(betaincinv(k + 0.25, n - k + 0.75, 0.025))
+    high = 1.0 if k == n else float(betaincinv(k + 0.75, n - k + 0.25, 0.975))
     return Interval(p, math.sqrt(p * (1.0 - p) / (n + 1.0)), low, high)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noisewise.outlook import estimated, misranking_said
 from noisewise.report.words import number
 
 if TYPE_CHECKING:
@@ -19,16 +20,16 @@ _MOST = 20
 
 def card(result: Result) -> str:
     """``result`` as a fragment of HTML."""
-    se = "" if math.isnan(result.fun_se) else f" ± {number(result.fun_se, 2)}"
+    n, failed = result.n_confirmations, result.n_confirmations_failed
     rows = {
         "x (recommended)": _listed(result.x),
-        "fun (estimated there)": number(result.fun) + se,
+        "fun (estimated there)": estimated(result.fun, result.interval, result.estimate, n, failed),
         "luckiest draw": f"{number(result.fun_best_observed)}, too good to be true under noise",
-        "evaluations": f"{result.nfev} ({result.n_reevaluations} repeated, "
+        "evaluations": f"{result.nfev} ({result.n_reevaluations} re-evaluations, "
         f"{result.n_failures} failed) in {result.nit} generations",
     }
     if not math.isnan(result.misranking):
-        rows["misranking"] = f"{result.misranking:.3f} (0 none, 0.33 pure noise)"
+        rows["misranking"] = misranking_said(result.misranking, result.misranking_n)
     rows["message"] = str(result.message)
     cells = "".join(_row(name, text) for name, text in rows.items())
     cells += "".join(_row("warning", text) for text in result.get("warnings", []))

@@ -12,14 +12,12 @@ from noisewise._types import FloatArray
 from noisewise.command.template import Template
 from noisewise.noise.diagnostics import CHECKS
 from noisewise.optimizer import Optimizer
+from noisewise.outlook import Outlook
 from noisewise.population import CONFIRMATION, RACE, SEARCH
 from noisewise.report.importance import Importance, importances
 from noisewise.report.words import number, valued
 from noisewise.run import Run
 from noisewise.space import Choice, Space
-
-#: How sure the interval of the estimate is.
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -63,21 +61,27 @@ class Facts:
     recommended: dict[str, Any]
     luckiest: dict[str, Any]
     luckiest_value: float
-    #: The estimate, its standard error, its interval and how many values it is the mean of.
+    #: The estimate, its standard error and its interval; evaluations of the recommended point
+    #: behind it, and how many of them failed.
     value: float
     se: float
     interval: tuple[float, float]
     measured: int
-    #: Whether those values are of the recommended point itself, and what they estimate.
+    measured_failed: int
+    #: Whether the recommended point itself was measured, and what the estimate is.
     confirmed: bool
     kind: str
+    #: How good the answer is and what more evaluations would buy.
+    outlook: Outlook
     budget: int
     spent: int
     generations: int
     #: Evaluations by what they were for.
     parts: dict[str, int]
     failures: int
+    #: Disagreement of the ranks of re-evaluations, and how many are behind it.
     misranking: float
+    misranking_n: int
     #: Whether repeated evaluations gave the very same values, as far as the method knows.
     exact: bool
     history: dict[str, FloatArray]
@@ -99,7 +103,6 @@ def of(opt: Optimizer, title: str) -> Facts:
     space, history = _space(opt), dict(result.history)
     best = np.fmax if opt.maximize else np.fmin
     history["luckiest"] = best.accumulate(history["best_value"])
-    around = opt._search.recommend()[1].n
     recommended = _named(space, result.x)
     return Facts(
         title=title,
@@ -115,15 +118,18 @@ def of(opt: Optimizer, title: str) -> Facts:
         value=result.fun,
         se=result.fun_se,
         interval=result.interval,
-        measured=around,
+        measured=int(result.n_confirmations),
+        measured_failed=int(result.n_confirmations_failed),
         confirmed=result.estimate != "unknown",
         kind=str(result.estimate),
+        outlook=result.outlook,
         budget=opt.budget,
         spent=opt.spent,
         generations=int(result.nit),
         parts=_parts(run),
         failures=int(result.n_failures),
         misranking=float(result.misranking),
+        misranking_n=int(result.misranking_n),
         exact=told.deterministic is True or result.estimate == "exact",
         history=history,
         spreads=_spreads(opt, space, result.x),

@@ -6,8 +6,9 @@ import math
 import threading
 from typing import TYPE_CHECKING, TextIO
 
+from noisewise.outlook import misranking_shown
 from noisewise.report.bar import Bar
-from noisewise.report.words import valued
+from noisewise.report.words import brief, valued
 
 if TYPE_CHECKING:
     from noisewise.command.program import Evaluation
@@ -43,10 +44,11 @@ class Live:
     def generation(self, intermediate_result: Result) -> None:
         """A generation is done: what it saw and what follows."""
         result = intermediate_result
-        parts = [f"f ≈ {result.fun:.4g}"] if not math.isnan(result.fun) else []
+        shown = brief(result.fun, result.interval)
+        parts = [shown] if not math.isnan(result.fun) else []
         parts.append(f"population {result.history['population'][-1]:.0f}")
-        if not math.isnan(result.misranking):
-            parts.append(f"misranking {result.misranking:.2f}")
+        if result.misranking_n:
+            parts.append(misranking_shown(result.misranking, result.misranking_n))
         with self._lock:
             self._seen = "  ".join(parts)
 

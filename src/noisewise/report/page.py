@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
+from noisewise.outlook import misranking_said, rounded
 from noisewise.report import svg
 from noisewise.report.facts import Facts, Spread
 from noisewise.report.svg import Chart, Series
-from noisewise.report.text import basis, interval, luck, nothing, spending
+from noisewise.report.text import basis, estimate, luck, nothing, prospects, spending
 from noisewise.report.words import counted, number, sentence, valued
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -40,6 +41,7 @@ def page(facts: Facts, version: str = "") -> str:
     charts = _charts(facts, shown) if facts.generations else []
     sections = {
         "": _answer(facts),
+        "How good is it, and would more help?": _prospects(facts),
         "The luckiest draw": _paragraph(luck(facts)) + _paragraph(_listed(facts.luckiest), "soft"),
         "What happened": _events(facts),
         "The run": _figures(charts, shown),
@@ -110,9 +112,18 @@ def _answer(facts: Facts) -> str:
     return (
         f'{early}<h2>{heading}</h2><div class="answer"><div>{_table(facts.recommended)}</div>'
         f'<div><p class="soft">Its value, estimated</p>'
-        f'<p class="big">{number(facts.value)}</p>{_paragraph(interval(facts))}'
+        f'<p class="big">{_shown(facts)}</p>{_paragraph(estimate(facts))}'
         f"{_paragraph(sentence(basis(facts)), 'soft')}</div></div>{command}"
     )
+
+
+def _shown(facts: Facts) -> str:
+    unknown = math.isnan(facts.value) or math.isnan(facts.interval[0])
+    return number(facts.value) if unknown else rounded(facts.value, facts.interval)[0]
+
+
+def _prospects(facts: Facts) -> str:
+    return "".join(map(_paragraph, prospects(facts)))
 
 
 def _events(facts: Facts) -> str:
@@ -120,10 +131,10 @@ def _events(facts: Facts) -> str:
     if math.isnan(facts.misranking):
         said.append("Nothing was evaluated twice, so how much noise changes ranks is not known.")
     else:
+        said_of_ranks = misranking_said(facts.misranking, facts.misranking_n)
         said.append(
             "Misranking says how far apart two rankings of the same candidates are: 0 is none, "
-            f"0.33 is what pure noise gives. It was {facts.misranking:.2f} in the last generations "
-            "that measured it."
+            f"0.33 is what pure noise gives. Here {said_of_ranks}."
         )
     warnings = "".join(_paragraph(f"{sentence(text)}.", "warning") for text in facts.warnings)
     return warnings + "".join(map(_paragraph, said))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from noisewise.report.bar import Bar
+from noisewise.report.words import brief
 
 if TYPE_CHECKING:
     from noisewise.optimizer import Optimizer
@@ -36,4 +37,5 @@ class Progress:
             self._bar.finish(self._opt.spent, self._words)
 
     def _words(self) -> str:
-        return f"f ≈ {self._opt.recommend().fun:.4g}"
+        best = self._opt.recommend()
+        return brief(best.fun, best.interval)

@@ -6,8 +6,9 @@ import math
 import textwrap
 from typing import Any
 
-from noisewise.report.facts import CONFIDENCE, Facts
-from noisewise.report.words import counted, number, printable, valued
+from noisewise.outlook import Outlook, estimated
+from noisewise.report.facts import Facts
+from noisewise.report.words import counted, number, printable, sentence, valued
 
 
 def summary(facts: Facts) -> str:
@@ -15,8 +16,9 @@ def summary(facts: Facts) -> str:
     width = max(map(len, facts.recommended))
     rows = [f"  {name:<{width}}  {valued(v)}" for name, v in facts.recommended.items()]
     lines = [*_wrapped(_heading(facts)), *map(printable_row, rows)]
-    sure = f", {interval(facts)}" if interval(facts) else ""
-    lines += ["", *_wrapped(f"Estimate: {number(facts.value)}{sure}: {basis(facts)}")]
+    lines += ["", *_wrapped(f"Estimate: {estimate(facts)}: {basis(facts)}")]
+    for said in prospects(facts):
+        lines += _wrapped(said)
     lines += _wrapped(f"Luckiest: {luck(facts)}")
     lines += _wrapped(f"Budget: {spending(facts)}.")
     lines += _wrapped(f"Method: {facts.method}; {facts.message}.")
@@ -47,26 +49,32 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(printable(text), 80, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def interval(facts: Facts) -> str:
-    """The interval of the estimate; empty if it is not known."""
-    if math.isnan(facts.interval[0]):
-        return ""
-    low, high = (number(end) for end in facts.interval)
-    return f"{CONFIDENCE:.0%} interval {low} to {high}"
+def estimate(facts: Facts) -> str:
+    """The estimate with its interval, as everywhere."""
+    if math.isnan(facts.value):
+        return "unknown"
+    return estimated(facts.value, facts.interval, facts.kind, facts.measured, facts.measured_failed)
+
+
+def prospects(facts: Facts) -> list[str]:
+    """How good the answer is and whether more evaluations would help, in sentences."""
+    if nothing(facts) or not facts.done:
+        return []
+    return [f"{sentence(said)}." for said in facts.outlook.sentences()]
 
 
 def basis(facts: Facts) -> str:
     """What the estimate is the mean of."""
     if math.isnan(facts.value):
         return "no evaluation has succeeded around the recommendation yet."
-    values = counted(facts.measured, "evaluation")
+    values = counted(facts.measured - facts.measured_failed, "evaluation")
     if facts.kind == "exact":
-        return "exact, since re-evaluations of this point agree."
+        return "no noise was seen."
     if facts.confirmed:
         return f"the {facts.kind} of {values} of this very point."
     return (
-        "not measured: what the method expects here, or the mean of the last generation around "
-        "this point. Set confirm to measure the point itself."
+        "what the method expects here, or the mean of the last generation around this point. Set "
+        "confirm to measure the point itself."
     )
 
 
@@ -106,6 +114,8 @@ def as_data(facts: Facts) -> dict[str, Any]:
         "standard_error": known(facts.se),
         "interval": [known(end) for end in facts.interval],
         "confirmed": facts.confirmed,
+        "confirmations": {"n": facts.measured, "failed": facts.measured_failed},
+        "outlook": _prospects(facts.outlook),
         "luckiest": {"parameters": facts.luckiest, "value": known(facts.luckiest_value)},
         "budget": facts.budget,
         "spent": facts.spent,
@@ -113,11 +123,26 @@ def as_data(facts: Facts) -> dict[str, Any]:
         "spent_on": facts.parts,
         "failures": facts.failures,
         "misranking": known(facts.misranking),
+        "misranking_n": facts.misranking_n,
         "importance": [vars(i) for i in facts.importances],
         "command": facts.command,
         "history": {
             name: [known(v) for v in column.tolist()] for name, column in facts.history.items()
         },
+    }
+
+
+def _prospects(found: Outlook) -> dict[str, Any]:
+    rival = found.runner_up
+    return {
+        "runner_up": rival and {"worse_by": known(rival.worse_by), "se": known(rival.se)},
+        "noise": known(found.noise),
+        "noise_share": known(found.noise_share),
+        "improvement": known(found.improvement),
+        "width": known(found.estimate.width),
+        "width_after_as_many_again": known(found.width_after(found.budget)),
+        "width_of_a_search_twice_as_long": known(found.width_of_longer_search(found.budget)),
+        "enough": found.enough,
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, TextIO
 
+from noisewise.outlook import rounded
+
 
 def number(value: float, digits: int = 4) -> str:
     """A number with a few digits; an unknown one is "unknown"."""
@@ -14,6 +16,14 @@ def number(value: float, digits: int = 4) -> str:
 def valued(value: Any, digits: int = 6) -> str:
     """A parameter's value, floats with a few digits."""
     return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+
+
+def brief(value: float, interval: tuple[float, float]) -> str:
+    """An estimate on a line of progress, with its interval once there is one."""
+    if not interval[1] > interval[0]:
+        return f"f ≈ {value:.4g}"
+    said, low, high = rounded(value, interval)
+    return f"f ≈ {said} ({low} to {high})"
 
 
 def sentence(text: str) -> str:

@@ -88,6 +88,11 @@ class Objective:
             t = np.abs(Z).sum(axis=1)
         return np.asarray(t / self._unit)
 
+    @property
+    def least(self) -> float:
+        """The smallest expected value."""
+        return float(self._expected(np.zeros(1))[0])
+
     def noisy(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
         """One noisy value per row."""
         t = self.regret(X)

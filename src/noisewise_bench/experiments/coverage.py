@@ -7,223 +7,170 @@ covered     share of runs whose ``interval`` holds the expected value at ``x``; 
 length      length of the interval over that of someone who knew ``x`` and the noise's standard
             deviation and evaluated ``x`` as often (2 * 1.96 sd / sqrt(n)); median over runs
 cost        mean log10 regret minus that of the same run with ``confirm=0``
-
-Only the public interface is used: ``minimize``, ``fun``, ``fun_se`` and ``interval``.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 import noisewise
-from noisewise_bench.experiments._laws import BOX, LANDSCAPES, LAWS, Objective
+from noisewise_bench import behaviour
+from noisewise_bench.experiments import _coverage_runs as runs
+from noisewise_bench.experiments._coverage_runs import Case, Outcome, cases
+from noisewise_bench.experiments._coverage_tables import (
+    against,
+    mean,
+    median,
+    outlook,
+    table,
+    weak,
+)
+from noisewise_bench.experiments._laws import LAWS
 from noisewise_bench.experiments.study import commas, span
 from noisewise_bench.names import BenchError, numbers
-from noisewise_bench.problem import FloatArray
-from noisewise_bench.tables import Column, Table, decades, fixed
+from noisewise_bench.stamps import Stamp
+from noisewise_bench.tables import Table
 
-#: Pairs of dimension and budget that are run by default.
-CELLS = (
-    *((1, 50), (2, 50), (5, 50), (10, 100), (1, 200), (2, 200), (5, 200), (10, 200)),
-    *((2, 500), (5, 500), (10, 500), (20, 500), (2, 2000), (10, 2000), (40, 2000), (100, 2000)),
-    *((2, 20_000), (100, 20_000)),
-)
-#: Regrets below count as this one.
-_FLOOR = 1e-10
-
-
-@dataclass(frozen=True)
-class Case:
-    """One run: who searches, on what, with how many evaluations."""
-
-    method: str
-    law: str
-    landscape: str
-    dimension: int
-    budget: int
-    seed: int
-    confirm: Any
+#: Dimension and budget of the runs of `auto`, with the number of instances on each landscape.
+#: Below 300 evaluations a model searches, which is slow.
+AUTO = {
+    **dict.fromkeys(((1, 200), (2, 500), (5, 500), (10, 500), (20, 500)), 4),
+    **dict.fromkeys(((1, 50), (2, 50), (5, 50)), 2),
+    **dict.fromkeys(((2, 2000), (10, 2000), (40, 2000), (100, 2000)), 2),
+    **dict.fromkeys(((2, 20_000), (100, 20_000), (5, 200), (10, 200)), 1),
+}
+#: The same for the other methods; `gp` is slow and has the smallest cell only.
+OTHERS = {(2, 50): 1, (5, 200): 1, (20, 1000): 1}
+#: Where the outlook is compared with a run of twice the budget.
+DOUBLED = ((2, 50), (5, 500), (20, 1000))
+DOUBLED_LAWS = ("gaussian", "t3", "lognormal", "heteroscedastic", "win-loss")
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a run said and what was true."""
-
-    case: Case
-    covered: bool
-    covered_2se: bool
-    unknown: bool
-    length: float
-    cost: float
-    kind: str
-
-
-def measure(case: Case) -> Outcome:
-    """The run, and the same run without a confirmation."""
-    r, objective, at_x = _minimize(case, case.confirm)
-    x, truth = np.asarray(r.x, dtype=float), objective.expected(np.asarray(r.x, dtype=float))
-    plain, _, _ = _minimize(case, 0)
-    low, high = getattr(r, "interval", (r.fun - 2.0 * r.fun_se, r.fun + 2.0 * r.fun_se))
-    slack = 1e-12 * abs(truth)  # an exact value is the same number, up to rounding
-    known = 2.0 * 1.96 * objective.deviation(x) / math.sqrt(at_x) if at_x else math.nan
-    regrets = [max(_FLOOR, float(objective.regret(np.asarray(p)[None])[0])) for p in (x, plain.x)]
-    return Outcome(
-        case,
-        bool(low - slack <= truth <= high + slack),
-        bool(abs(truth - r.fun) <= 2.0 * r.fun_se + slack),
-        bool(np.isnan([low, high]).any()),
-        (high - low) / known if known > 0.0 else math.nan,
-        math.log10(regrets[0] / regrets[1]),
-        str(getattr(r, "fun_kind", "")),
-    )
-
-
-def _minimize(case: Case, confirm: Any) -> tuple[Any, Objective, int]:
-    """Result, objective, and evaluations of ``x`` at the end of the run."""
-    objective = Objective(case.landscape, case.law, case.dimension, case.seed)
-    noise = np.random.default_rng([case.seed, case.dimension, case.budget, *map(ord, case.law)])
-    seen: list[FloatArray] = []
-
-    def fun(X: FloatArray) -> FloatArray:
-        seen.append(X.copy())
-        return objective.noisy(X, noise)
-
-    r = noisewise.minimize(
-        fun,
-        bounds=(np.full(case.dimension, -BOX), np.full(case.dimension, BOX)),
-        budget=case.budget,
-        method=case.method,
-        rng=case.seed,
-        vectorized=True,
-        confirm=confirm,
-    )
-    other = (np.concatenate(seen) != np.asarray(r.x)).any(axis=1)
-    at_x = int(other[::-1].argmax()) if other.any() else len(other)
-    return r, objective, at_x
-
-
-def table(title: str, outcomes: Sequence[Outcome], by: Sequence[str]) -> Table:
-    """Shares and means over the outcomes, one line per combination of ``by``."""
-    groups: dict[tuple[Any, ...], list[Outcome]] = {}
-    for one in outcomes:
-        groups.setdefault(tuple(getattr(one.case, name) for name in by), []).append(one)
-    heads = {"law": "noise", "dimension": "d"}
-    columns = (
-        *(Column(heads.get(name, name)) for name in by),
-        Column("runs"),
-        Column("covered", _percent, "95 % interval holds the expected value; nan is a miss"),
-        Column("2 se", _percent, "the same for fun +- 2 fun_se"),
-        Column("nan", _percent, "runs without an interval"),
-        Column("length", fixed, "median, relative to one who knew x and the noise"),
-        Column("cost", decades, "mean log10 regret minus that with confirm=0"),
-        Column("+-", fixed, "its standard error"),
-    )
-    rows = tuple((*key, *_line(group)) for key, group in groups.items())
-    return Table(title, columns, rows)
-
-
-def _line(group: Sequence[Outcome]) -> tuple[Any, ...]:
-    def mean(what: Callable[[Outcome], float]) -> float:
-        return float(np.mean([what(one) for one in group]))
-
-    costs = np.array([one.cost for one in group])
-    lengths = [one.length for one in group if not math.isnan(one.length)]
-    return (
-        len(group),
-        mean(lambda one: one.covered),
-        mean(lambda one: one.covered_2se),
-        mean(lambda one: one.unknown),
-        float(np.median(lengths)) if lengths else math.nan,
-        float(costs.mean()),
-        float(costs.std(ddof=1)) / math.sqrt(len(costs)) if len(costs) > 1 else math.nan,
-    )
-
-
-def _percent(value: float) -> str:
-    return f"{value:.0%}"
-
-
-def cases(
-    cells: Iterable[tuple[int, int]],
-    methods: Sequence[str],
-    laws: Sequence[str],
-    seeds: Sequence[int],
-    confirm: Any,
-) -> list[Case]:
-    """All runs; large budgets get one seed in four, at least one."""
-    found = []
-    for (d, budget), method, law, landscape in product(cells, methods, laws, LANDSCAPES):
-        few = seeds[: max(1, len(seeds) // 4)] if budget >= 2000 else seeds
-        found += [Case(method, law, landscape, d, budget, seed, confirm) for seed in few]
+def standard() -> list[Case]:
+    """The runs of the page: `auto` everywhere, every other method in a few cells."""
+    laws = list(LAWS)
+    others = [name for name in noisewise.methods.names() if name not in ("auto", "gp")]
+    found = cases([(2, 50)], ["gp"], laws, [1])
+    for methods, plan in ((others, OTHERS), (["auto"], AUTO)):
+        for cell, n in plan.items():
+            found += cases([cell], methods, laws, range(1, n + 1))
     return found
 
 
-def page(outcomes: Sequence[Outcome], command: str) -> tuple[str, list[Table]]:
-    """The page and its tables."""
-    tables = [
-        table("By method and noise", outcomes, ("method", "law")),
-        table("By dimension and budget", outcomes, ("method", "dimension", "budget")),
-        table("All cells", outcomes, ("method", "law", "dimension", "budget")),
+def doubled() -> list[Case]:
+    """Runs beside ones of twice the budget."""
+    return cases(DOUBLED, ["auto"], DOUBLED_LAWS, [1], "auto", "double")
+
+
+def before(wanted: Sequence[Case]) -> list[Case]:
+    """The runs of `auto` among ``wanted``, with the default settings of another version."""
+    return [
+        Case(c.method, c.law, c.landscape, c.dimension, c.budget, c.seed, "default", "alone")
+        for c in wanted
+        if c.method == "auto" and c.seed <= 2 and c.budget <= 2000
     ]
+
+
+def page(
+    outcomes: Sequence[Outcome],
+    command: str,
+    older: Sequence[Outcome] = (),
+    longer: Sequence[Outcome] = (),
+) -> tuple[str, list[Table]]:
+    """The page and its tables, of which the last one, all cells, is only beside the page."""
+    own = [one for one in outcomes if one.case.method == "auto"] or list(outcomes)
+    tables = [against(older, outcomes)] if older else []
+    tables += [
+        table("By noise", own, ("method", "law")),
+        table("By method", outcomes, ("method",)),
+        table("By dimension and budget", own, ("method", "dimension", "budget")),
+        weak(outcomes, ("method", "law", "dimension", "budget")),
+    ]
+    tables += [outlook(longer)] if longer else []
+    tables.append(table("All cells", outcomes, ("method", "law", "dimension", "budget")))
+    few = [one for one in own if one.case.budget < 500]
+    many = [one for one in own if one.case.budget >= 500]
+    cost = "; ".join(
+        f"{mean(part, lambda one: one.cost):+.3f} {said}"
+        for part, said in ((few, "below 500 evaluations"), (many, "from 500 on"))
+        if part
+    )
+    names = sorted({one.case.method for one in outcomes})
+    stamp = Stamp(methods={name: behaviour.of_method(name) for name in names if name != "pem"})
     text = [
         "# Does the interval cover the expected value at the returned point?",
         f"Printed by `{command}` (noisewise {noisewise.__version__}, {len(outcomes)} pairs of "
-        "runs with and without a confirmation).",
+        "runs with and without a confirmation, on four landscapes).",
         "The covered quantity is the expected value at the returned point; under win-loss noise "
-        "it is a probability, and under Cauchy's law the median. The cost is paid in regret: "
-        "positive numbers mean that the evaluations kept for the answer were missed by the search.",
-        *(one.markdown() for one in tables),
+        "it is a probability, and under Cauchy's law the median. The length is relative to that of "
+        "someone who knew the point and the noise and spent the same confirmations. The cost is "
+        "paid in regret: positive numbers mean that the evaluations kept for the answer were "
+        "missed by the search.",
+        f"All runs: {mean(outcomes, lambda one: one.covered):.1%} covered, median length "
+        f"{median([one.length for one in outcomes]):.2f}. Mean cost of `{own[0].case.method}` in "
+        f"log10 regret: {cost}.",
+        *(one.markdown() for one in tables[:-1]),
+        f"All cells: [coverage-{len(tables)}.csv](coverage-{len(tables)}.csv).",
+        stamp.comment(),
     ]
     return "\n\n".join(text) + "\n", tables
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="noisewise_bench.experiments coverage", description="Coverage of the intervals."
+        prog="noisewise_bench.experiments coverage",
+        description="Coverage of the intervals. Without --cells: the runs of the page.",
     )
-    parser.add_argument("--methods", default="auto", help="such as auto,cma-es")
-    parser.add_argument("--laws", default=",".join(LAWS), help="such as gaussian,win-loss")
-    parser.add_argument("--cells", default=_shown(CELLS), help="dxbudget, such as 2x50,10x2000")
-    parser.add_argument("--seeds", default="1-8", help="instances and noise, such as 1-8")
-    parser.add_argument("--confirm", default="auto", help="auto or a number")
+    parser.add_argument("--cells", help="dxbudget, such as 2x50,10x2000, instead of the page's")
+    parser.add_argument("--methods", default="auto", help="with --cells, such as auto,cma-es")
+    parser.add_argument("--laws", default=",".join(LAWS), help="with --cells")
+    parser.add_argument("--seeds", default="1-8", help="with --cells: instances, such as 1-8")
+    parser.add_argument("--confirm", default="auto", help="with --cells: auto or a number")
+    parser.add_argument("--before", type=Path, help="source folder of another version to compare")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
     args = parser.parse_args(argv)
     try:
-        seeds, cells = numbers(args.seeds, "seeds"), _cells(args.cells)
-        laws, methods = args.laws.split(","), args.methods.split(",")
-        if unknown := sorted(set(laws) - set(LAWS)):
-            raise BenchError(f"laws takes names from {', '.join(LAWS)}, got {unknown[0]!r}")
-        confirm = args.confirm if args.confirm == "auto" else numbers(args.confirm, "confirm")[0]
+        wanted, command = _wanted(args)
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    wanted = cases(cells, methods, laws, seeds, confirm)
-    with ProcessPoolExecutor(args.workers) as pool:
-        outcomes = list(pool.map(measure, wanted, chunksize=4))
-    command = (
-        f"python -m noisewise_bench.experiments coverage --methods {commas(methods)} "
-        f"--laws {commas(laws)} --cells {_shown(cells)} --seeds {span(seeds)} --confirm {confirm}"
-    )
-    text, tables = page(outcomes, command)
-    args.out.mkdir(parents=True, exist_ok=True)
+    rows, older, longer = args.out / "coverage.jsonl", [], []
+    outcomes = runs.collect(wanted, rows, args.workers)
+    if args.cells is None:
+        longer = runs.collect(doubled(), rows, args.workers)
+    if args.before:
+        older = runs.collect_with(args.before, before(wanted), args.out / "coverage-before.jsonl")
+    text, tables = page(outcomes, command, older, longer)
     (args.out / "coverage.md").write_text(text, encoding="utf-8")
     for i, one in enumerate(tables, start=1):
         csv = one.csv().rstrip("\n") + "\n"
         (args.out / f"coverage-{i}.csv").write_text(csv, encoding="utf-8")
     print(text)
     return 0
+
+
+def _wanted(args: argparse.Namespace) -> tuple[list[Case], str]:
+    """The runs that the options ask for, and the command that asks for them."""
+    command = "python -m noisewise_bench.experiments coverage"
+    if args.before:
+        command += " --before SOURCE-OF-0.1"
+    seeds, laws, methods = numbers(args.seeds, "seeds"), args.laws.split(","), args.methods
+    if unknown := runs.check_laws(laws):
+        raise BenchError(f"laws takes names from {', '.join(LAWS)}, got {unknown!r}")
+    confirm = args.confirm if args.confirm == "auto" else numbers(args.confirm, "confirm")[0]
+    if args.cells is None:
+        return standard(), command
+    cells = _cells(args.cells)
+    command += (
+        f" --methods {methods} --laws {commas(laws)} --cells {_shown(cells)} "
+        f"--seeds {span(seeds)} --confirm {confirm}"
+    )
+    return cases(cells, methods.split(","), laws, seeds, confirm), command
 
 
 def _shown(cells: Iterable[tuple[int, int]]) -> str:

@@ -1,0 +1,235 @@
+"""How good is the answer of a run, and would more evaluations help?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from noisewise import race, reserve
+from noisewise.noise import estimate as estimates
+from noisewise.noise.estimate import Estimate
+from noisewise.noise.recent import Recent
+
+if TYPE_CHECKING:
+    from noisewise.search import Search
+
+#: Candidates, at least, over which the spread of the newest values is measured.
+_SPREAD_OVER = 20
+#: Decades of regret per doubling of the budget above which a search counts as making progress.
+_PROGRESS = 0.3
+#: A runner-up counts as worse from this many standard errors on.
+_CLEAR = 2.0
+#: Fewer re-evaluations than this say nothing about the misranking.
+_ENOUGH = 5
+
+
+class RunnerUp(NamedTuple):
+    """The second of the final race: by how much its mean was worse than the winner's there, and
+    the standard error of that. The race chose the winner, so the difference flatters it."""
+
+    worse_by: float
+    se: float
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a run knows about its answer besides the estimate. Numbers are in the units of the
+    objective and do not depend on whether it is minimised or maximised; nan if unknown.
+
+    >>> import noisewise as nw
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> r = nw.minimize(lambda x: x @ x + rng.normal(), [3.0] * 2, sigma0=1.0, budget=400, rng=0)
+    >>> r.outlook.width_after(100) < r.interval[1] - r.interval[0]
+    True
+    """
+
+    #: The estimate at the recommended point, with the numbers of successes and failures behind it.
+    estimate: Estimate
+    budget: int
+    dimension: int
+    runner_up: RunnerUp | None = None
+    #: Share of the noise in the variance of the newest values that the search compared.
+    noise_share: float = math.nan
+    #: By how much the best point is better than the recommended one, as a model expects it.
+    improvement: float = math.nan
+    #: Decades of regret gained per evaluation at the end, by the fall of the step size.
+    pace: float = math.nan
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the noise at the recommended point."""
+        found = self.estimate
+        return found.se * math.sqrt(found.n) if found.kind in ("mean", "exact") else math.nan
+
+    def width_after(self, more: int) -> float:
+        """Length of the interval to expect if ``more`` evaluations measured the same point."""
+        return estimates.expected_width(self.estimate, more)
+
+    def width_of_longer_search(self, more: int) -> float:
+        """Length of the interval to expect if the search had ``more`` evaluations and measured
+        its answer with the default share of them."""
+        n = self.estimate.n
+        kept = reserve.reserve(self.budget + more, self.dimension).confirm
+        return estimates.expected_width(self.estimate, kept - n) if n and kept else math.nan
+
+    def evaluations_for(self, width: float) -> int | None:
+        """Further evaluations of the point after which the interval should be at most ``width``
+        long; None if that cannot be said."""
+        return estimates.evaluations_for(self.estimate, width)
+
+    @property
+    def enough(self) -> str:
+        """Whether the budget was enough, in a sentence; empty if that cannot be said."""
+        width, left = self.estimate.width, self.improvement
+        if self.estimate.failures and not self.estimate.n:
+            return "all evaluations of the recommended point failed: more of them do not help"
+        if not math.isnan(left) and self.estimate.n:
+            if 0.0 < left <= 0.5 * width:
+                return (
+                    f"the model expects the best point to be better by {left:.2g}, which the "
+                    "interval does not resolve: the budget was enough for this precision"
+                )
+            should = ": a longer search should help" if width > 0.0 else ""
+            return f"the model expects the best point to be better by {left:.2g}{should}"
+        if math.isnan(self.pace):
+            return ""
+        if self.pace * self.budget > _PROGRESS:
+            return "the search was still closing in when the budget ended: more should help"
+        if self.estimate.kind == "exact":
+            return "the step size no longer fell: more evaluations would gain little"
+        return (
+            "the step size no longer fell: more evaluations average noise out, which gains with "
+            "the square root of their number"
+        )
+
+    def sentences(self, more: int | None = None) -> list[str]:
+        """What is behind the answer and what ``more`` evaluations (default: as many again) would
+        buy."""
+        return [one for one in (self._rival(), self._noise(), self._more(more), self.enough) if one]
+
+    def _rival(self) -> str:
+        if self.runner_up is None:
+            return ""
+        by, se = self.runner_up
+        clear = "" if by > _CLEAR * se else ", not clearly different"
+        how = f"worse by {by:.2g}" if by >= 0.0 else f"better by {-by:.2g}"
+        return f"the runner-up of the final race was {how} (standard error {se:.2g}{clear})"
+
+    def _noise(self) -> str:
+        if math.isnan(self.noise_share):
+            return ""
+        if self.estimate.kind == "exact":
+            return "no noise was seen: re-evaluations agree"
+        return (
+            f"about {self.noise_share:.0%} of the variance of the newest values is noise "
+            f"(standard deviation {self.noise:.2g})"
+        )
+
+    def _more(self, more: int | None) -> str:
+        more, width = more or self.budget, self.estimate.width
+        if self.estimate.kind == "exact" or not width > 0.0:
+            return ""
+        longer = self.width_of_longer_search(more)
+        said = (
+            f"{more} more evaluations of this point would narrow its interval from a length of "
+            f"{width:.2g} to about {self.width_after(more):.2g}"
+        )
+        if longer < width:
+            said += f"; a search with {more} more would know its own answer to about {longer:.2g}"
+        return said
+
+
+def of(search: Search, found: Estimate) -> Outlook:
+    """The outlook of a run whose estimate is ``found``."""
+    run = search.run
+    out = Outlook(
+        found,
+        run.ledger.budget,
+        run.setup.dimension,
+        None if run.final is None else _runner_up(run.final.race),
+    )
+    history = run.history.as_dict()
+    known = np.isfinite(history.get("sigma", np.empty(0)))
+    if known.any():
+        evaluations, sigma = history["evaluations"][known], history["sigma"][known]
+        out = replace(out, pace=reserve.pace(evaluations, sigma))
+    ledger = run.ledger
+    repeats = 1.0 + ledger.reevaluation / max(1, ledger.base)
+    share = _noise_share(run.seen, out.noise**2 / repeats)
+    improvement = search.method.improvement(run.memory) if search.done else math.nan
+    return replace(out, noise_share=share, improvement=improvement)
+
+
+def _runner_up(told: race.Race) -> RunnerUp | None:
+    """The finalist that came second, where the race was run."""
+    if told.values.shape[1] == 0 or len(told.alive) < 2:
+        return None
+    se, lead = race.difference(told.values, told.alive[1])
+    return None if math.isnan(se) else RunnerUp(lead if told.winner else -lead, se)
+
+
+def _noise_share(seen: Recent, noise: float) -> float:
+    """Variance of the noise over that of the newest values, at most one."""
+    values = np.concatenate([y for _, y in seen.rounds[::-1]]) if seen.rounds else np.empty(0)
+    good = values[np.isfinite(values)]
+    if len(good) < 2 or math.isnan(noise):
+        return math.nan
+    k = max(_SPREAD_OVER, len(seen.rounds[-1][1]))
+    variance = float(np.var(good[:k], ddof=1))
+    return min(1.0, noise / variance) if variance > 0.0 else math.nan
+
+
+def estimated(
+    value: float, interval: tuple[float, float], kind: str, n: int = 0, failed: int = 0
+) -> str:
+    """An estimate with its interval, the same on every surface; ``failed`` of ``n`` evaluations
+    behind it failed.
+
+    >>> estimated(0.123456, (0.1, 0.2), "mean")
+    '0.123 (95 % interval 0.1 to 0.2)'
+    >>> estimated(0.123456, (0.1, 0.2), "mean", 10, 5)
+    '0.123 (95 % interval 0.1 to 0.2, of the 5 successes in 10)'
+    """
+    if kind == "exact":
+        return f"{value:.6g} (exact: re-evaluations agree)"
+    if math.isnan(interval[0]):
+        return f"{value:.6g} (not measured)" if kind == "unknown" else f"{value:.6g}"
+    what = "median, " if kind == "median" else ""
+    about = f", of the {n - failed} successes in {n}" if failed else ""
+    said, low, high = rounded(value, interval)
+    return f"{said} ({what}95 % interval {low} to {high}{about})"
+
+
+def rounded(value: float, interval: tuple[float, float]) -> tuple[str, str, str]:
+    """Value and ends with as many digits as the length of the interval justifies."""
+    width = interval[1] - interval[0]
+    said, low, high = (_digits(one, width) for one in (value, *interval))
+    return said, low, high
+
+
+def _digits(value: float, width: float) -> str:
+    if not width > 0.0 or not math.isfinite(width):
+        return f"{value:.6g}"
+    digits = 2 + math.floor(math.log10(max(abs(value), width))) - math.floor(math.log10(width))
+    return f"{value:.{min(max(digits, 2), 12)}g}"
+
+
+def misranking_said(value: float, count: int) -> str:
+    """The measured misranking in words, with the number of re-evaluations behind it."""
+    if count < _ENOUGH:
+        return f"{_counted(count)}: too few to say how much ranks are noise"
+    return f"ranks of {count} re-evaluations disagree by {value:.0%} (pure noise: 33%)"
+
+
+def misranking_shown(value: float, count: int) -> str:
+    """The same for a line of progress."""
+    few = f"{_counted(count)}: too few to say"
+    return f"misranking {value:.2f} (n={count})" if count >= _ENOUGH else few
+
+
+def _counted(n: int) -> str:
+    return "1 re-evaluation" if n == 1 else f"{n} re-evaluations"

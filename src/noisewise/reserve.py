@@ -1,0 +1,60 @@
+"""How many evaluations the search leaves for the choice and the measurement of its answer."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise._types import FloatArray
+
+#: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
+_RACE, _CONFIRM = 0.4, 0.6
+_RACE_LEAST, _CONFIRM_LEAST = 4, 8
+#: Largest part of a small budget that both may take, and the dimension from which on finalists
+#: differ too little for a race.
+_PART, _RACE_BELOW = 4, 10
+#: Decades of regret that a search which makes steady progress may lose to both.
+_LOSS = 0.03
+
+
+class Reserve(NamedTuple):
+    """Evaluations that are kept from the search."""
+
+    race: int
+    confirm: int
+
+
+def reserve(budget: int, dimension: int, deterministic: bool = False, pace: float = 0.0) -> Reserve:
+    """Evaluations for the race and for the confirmation where the user did not say how many.
+
+    Without noise one evaluation is enough. Otherwise about sqrt(budget): the loss to the search
+    falls with the budget, and the interval still shrinks. A search that still makes ``pace``
+    decades of progress per evaluation would lose more, so it keeps less.
+    """
+    if deterministic:
+        return Reserve(0, min(1, budget - 1))
+    root = math.sqrt(budget)
+    confirm = min(max(_CONFIRM_LEAST, round(_CONFIRM * root)), budget // _PART)
+    race = max(_RACE_LEAST, round(_RACE * root)) if dimension < _RACE_BELOW else 0
+    if race + confirm > budget // _PART:
+        race = 0
+    if (race + confirm) * pace > _LOSS:
+        part = _LOSS / (pace * (race + confirm))
+        confirm = min(confirm, max(_CONFIRM_LEAST, int(part * confirm)))
+        race = min(race, max(_RACE_LEAST, int(part * race)))
+    return Reserve(race, confirm if confirm >= 2 else 0)
+
+
+def pace(evaluations: FloatArray, sigma: FloatArray) -> float:
+    """Decades of regret gained per evaluation over the last third of a run, from the step size
+    after each round: near an optimum the regret falls like its square. At least zero."""
+    if len(sigma) < 3:
+        return 0.0
+    i = min(int(np.searchsorted(evaluations, evaluations[-1] * 2.0 / 3.0)), len(sigma) - 2)
+    spent = float(evaluations[-1] - evaluations[i])
+    before, now = float(sigma[i]), float(sigma[-1])
+    if not (spent > 0.0 and 0.0 < now < before < math.inf):
+        return 0.0
+    return 2.0 * (math.log10(before) - math.log10(now)) / spent

@@ -1,0 +1,154 @@
+"""Tables of the page on coverage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from noisewise_bench.experiments._coverage_runs import Outcome
+from noisewise_bench.tables import Column, Table, decades, fixed, p_value
+
+#: Coverage that is promised.
+PROMISED = 0.90
+
+
+def table(title: str, outcomes: Sequence[Outcome], by: Sequence[str]) -> Table:
+    """Shares and means over the outcomes, one line per combination of ``by``."""
+    heads = {"law": "noise", "dimension": "d"}
+    columns = (
+        *(Column(heads.get(name, name)) for name in by),
+        Column("runs"),
+        Column("covered", _percent, "95 % interval holds the expected value; nan is a miss"),
+        Column("2 se", _percent, "the same for fun +- 2 fun_se"),
+        Column("nan", _percent, "runs without an interval"),
+        Column("length", fixed, "median, relative to one who knew x and the noise"),
+        Column("cost", decades, "mean log10 regret minus that with confirm=0"),
+        Column("+-", fixed, "its standard error"),
+    )
+    rows = tuple((*key, *_line(group)) for key, group in _grouped(outcomes, by).items())
+    return Table(title, columns, rows)
+
+
+def _grouped(
+    outcomes: Sequence[Outcome], by: Sequence[str]
+) -> dict[tuple[Any, ...], list[Outcome]]:
+    groups: dict[tuple[Any, ...], list[Outcome]] = {}
+    for one in outcomes:
+        groups.setdefault(tuple(getattr(one.case, name) for name in by), []).append(one)
+    return groups
+
+
+def _line(group: Sequence[Outcome]) -> tuple[Any, ...]:
+    costs = np.array([one.cost for one in group])
+    return (
+        len(group),
+        mean(group, lambda one: one.covered),
+        mean(group, lambda one: one.covered_2se),
+        mean(group, lambda one: one.unknown),
+        median([one.length for one in group]),
+        float(costs.mean()),
+        float(costs.std(ddof=1)) / math.sqrt(len(costs)) if len(costs) > 1 else math.nan,
+    )
+
+
+def mean(group: Sequence[Outcome], what: Callable[[Outcome], float]) -> float:
+    return float(np.mean([what(one) for one in group])) if group else math.nan
+
+
+def median(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.median(known)) if known else math.nan
+
+
+def _percent(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.0%}"
+
+
+def weak(outcomes: Sequence[Outcome], by: Sequence[str]) -> Table:
+    """The groups whose coverage is below what is promised, with the probability of so few hits
+    if the promise just held."""
+    from scipy.special import bdtr
+
+    groups = _grouped(outcomes, by)
+    rows = []
+    for key, group in groups.items():
+        hits = sum(one.covered for one in group)
+        if hits < PROMISED * len(group):
+            chance = float(bdtr(hits, len(group), PROMISED))
+            rows.append((*key, len(group), hits / len(group), chance))
+    rows.sort(key=lambda row: row[-1])
+    columns = (
+        *(Column({"law": "noise", "dimension": "d"}.get(name, name)) for name in by),
+        Column("runs"),
+        Column("covered", _percent),
+        Column("p", p_value, "probability of so few hits at a coverage of 90 %"),
+    )
+    note = f"{len(rows)} of {len(groups)}; Holm's threshold is {0.05 / max(1, len(groups)):.2g}."
+    return Table(f"Below {PROMISED:.0%}", columns, tuple(rows), (note,))
+
+
+def against(older: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
+    """The version before beside this one, on the same problems."""
+    same = {(o.case.law, o.case.landscape, o.case.dimension, o.case.budget) for o in older}
+    newer = [
+        o
+        for o in outcomes
+        if o.case.method == "auto"
+        and (o.case.law, o.case.landscape, o.case.dimension, o.case.budget) in same
+    ]
+    old, new = _grouped(older, ("law",)), _grouped(newer, ("law",))
+    rows = tuple(
+        (
+            law,
+            len(old[law,]),
+            mean(old[law,], lambda one: one.covered_2se),
+            mean(old[law,], lambda one: one.unknown),
+            len(new[law,]),
+            mean(new[law,], lambda one: one.covered_2se),
+            mean(new[law,], lambda one: one.covered),
+        )
+        for (law,) in old
+    )
+    columns = (
+        Column("noise"),
+        Column("runs before"),
+        Column("2 se before", _percent, "fun +- 2 fun_se with default settings"),
+        Column("nan before", _percent),
+        Column("runs"),
+        Column("2 se", _percent),
+        Column("interval", _percent),
+    )
+    return Table("Before and after: auto with default settings", columns, rows)
+
+
+def outlook(outcomes: Sequence[Outcome]) -> Table:
+    """What was expected of twice the budget, and what it brought."""
+    groups = _grouped(outcomes, ("law", "dimension", "budget"))
+    rows = []
+    for key, group in groups.items():
+        ratio = [one.predicted for one in group if not math.isnan(one.predicted)]
+        low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9]) if ratio else [math.nan] * 3
+        gains = [one for one in group if not math.isnan(one.expected_gain)]
+        rows.append(
+            (
+                *key,
+                len(group),
+                float(low),
+                float(middle),
+                float(high),
+                median([one.expected_gain for one in gains]),
+                median([one.possible_gain for one in gains]),
+            )
+        )
+    columns = (
+        *(Column(name) for name in ("noise", "d", "budget", "runs")),
+        Column("10 %", fixed, "expected length over actual length"),
+        Column("median", fixed, "of the same"),
+        Column("90 %", fixed, "of the same"),
+        Column("expected gain", fixed, "improvement the model expects, in standard deviations"),
+        Column("possible gain", fixed, "value at x minus the optimum's, likewise"),
+    )
+    return Table("Expected length of the interval after doubling", columns, tuple(rows))

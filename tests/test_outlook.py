@@ -1,0 +1,164 @@
+"""How good the answer is, what more would buy, and that every surface says the same."""
+
+from __future__ import annotations
+
+import io
+import math
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noisewise as nw
+from noisewise import race
+from noisewise._types import FloatArray
+from noisewise.noise.estimate import Estimate
+from noisewise.noise.recent import Recent
+from noisewise.outlook import Outlook, RunnerUp, _noise_share, _runner_up, misranking_shown
+from noisewise.report import facts, text
+from noisewise.report.page import page
+from noisewise.report.progress import Progress
+from noisewise.reserve import reserve
+
+BOX = (np.full(2, -5.0), np.full(2, 5.0))
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def noisy(x: FloatArray, rng: np.random.Generator, failing: float = 0.0) -> float:
+    if rng.random() < failing:
+        return math.nan
+    return float(((x - 0.3) ** 2).sum() + 0.1 * rng.normal())
+
+
+def ended(failing: float = 0.0, **options: Any) -> nw.Optimizer:
+    rng = np.random.default_rng(1)
+    opt = nw.Optimizer(budget=80, bounds=BOX, rng=0, **({"method": "watchful"} | options))
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, noisy(trial.x, rng, failing))
+    return opt
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "auto"}, {"failing": 0.4}, {"confirm": 0}])
+def test_every_surface_shows_the_same_estimate(options: dict[str, Any]) -> None:
+    opt = ended(**options)
+    r, best, found = opt.result(), opt.recommend(), facts.of(opt, "run")
+    assert str((best.fun, best.fun_se, best.interval)) == str((r.fun, r.fun_se, r.interval))
+    shown = str(r).split("fun: ")[1].splitlines()[0]
+    assert f"fun: {shown}" in r.summary()
+    assert shown in r._repr_html_()
+    assert f"Estimate: {shown}: " in " ".join(text.summary(found).split())
+    assert shown in unescape(page(found))
+    assert text.as_data(found)["estimate"] == r.fun
+    line = Terminal()
+    Progress(opt, True, line).finish()
+    value = shown.split(" ")[0]
+    ends = shown.partition("interval ")[2].partition(")")[0].partition(",")[0]
+    assert f"f ≈ {value} ({ends})" in line.getvalue() if ends else "f ≈ " in line.getvalue()
+
+
+def test_failures_of_the_recommendation_are_told_everywhere() -> None:
+    opt = ended(failing=0.5, confirm=10)
+    r, found = opt.result(), facts.of(opt, "run")
+    n, failed = r.n_confirmations, r.n_confirmations_failed
+    assert n == 10
+    assert 0 < failed < 10
+    said = f"{failed} of 10 confirmations failed"
+    label = f"of the {10 - failed} successes in 10"
+    for surface in (str(r), r.summary(), text.summary(found), unescape(page(found))):
+        flat = " ".join(surface.split())
+        assert said in flat
+        assert label in flat
+    assert said in r._repr_html_()
+    assert text.as_data(found)["confirmations"] == {"n": 10, "failed": failed}
+
+
+def test_without_a_confirmation_nothing_is_claimed() -> None:
+    r = ended(confirm=0).result()
+    assert math.isnan(r.fun_se)
+    assert any("confirm=0" in warning for warning in r.warnings)
+    assert "95 %" not in r.summary()
+
+
+def test_a_model_says_what_is_left_to_gain() -> None:
+    r = ended(method="gp").result()
+    assert 0.0 <= r.outlook.improvement < 1.0
+    assert "the model expects" in r.summary()
+    assert math.isnan(ended().result().outlook.improvement)
+
+
+def an_outlook(**more: Any) -> Outlook:
+    return Outlook(**({"estimate": _estimate(), "budget": 400, "dimension": 3} | more))
+
+
+def _estimate(n: int = 12, failures: int = 0, kind: str = "mean") -> Estimate:
+    return Estimate(1.0, 0.1, 0.78, 1.22, kind, n, failures)
+
+
+def test_more_evaluations_shorten_the_interval() -> None:
+    found = an_outlook()
+    widths = [found.width_after(n) for n in (0, 12, 36, 1000)]
+    assert widths[0] == pytest.approx(found.estimate.width)
+    assert widths == sorted(widths, reverse=True)
+    longer = found.width_of_longer_search(1200)
+    kept = reserve(1600, 3).confirm
+    assert longer == pytest.approx(found.width_after(kept - 12))
+    n = found.evaluations_for(widths[2])
+    assert n is not None
+    assert 30 <= n <= 37
+    assert "400 more evaluations of this point" in " ".join(found.sentences())
+    assert "70 more evaluations" in " ".join(found.sentences(70))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"improvement": 0.01}, "was enough"),
+        ({"improvement": 0.9}, "longer search should help"),
+        ({"pace": 0.01}, "still closing in"),
+        ({"pace": 0.0}, "no longer fell"),
+        ({"estimate": _estimate(0, 5, "unknown")}, "all evaluations of the recommended"),
+        ({}, ""),
+    ],
+)
+def test_whether_the_budget_was_enough(more: dict[str, Any], said: str) -> None:
+    enough = an_outlook(**more).enough
+    assert said in enough
+    assert bool(enough) == bool(said)
+
+
+def test_the_runner_up_is_compared_with_the_winner() -> None:
+    told = race.settle(race.start(2, 4), np.array([5.0, 6.0, 1.0, 2.0]))
+    assert told.winner == 1
+    rival = _runner_up(told)
+    assert rival is not None
+    assert rival.worse_by == pytest.approx(4.0)
+    kept = race.settle(race.start(2, 4), np.array([1.0, 2.0, 5.0, 6.0]))
+    again = _runner_up(kept)
+    assert again == rival
+    assert _runner_up(race.start(2, 4)) is None
+    assert "worse by 4 (standard error" in an_outlook(runner_up=rival).sentences()[0]
+    close = an_outlook(runner_up=RunnerUp(-0.1, 1.0)).sentences()[0]
+    assert "better by 0.1" in close
+    assert "not clearly different" in close
+
+
+@pytest.mark.parametrize(("spread", "share"), [(0.0, 1.0), (1.0, 0.5), (10.0, 0.01)])
+def test_the_share_of_the_noise(spread: float, share: float) -> None:
+    rng = np.random.default_rng(0)
+    seen = Recent(400)
+    for _ in range(4):
+        X = rng.normal(size=(100, 2))
+        seen.add(X, spread * X[:, 0] + rng.normal(size=100))
+    assert _noise_share(seen, 1.0) == pytest.approx(share, abs=0.15)
+    assert math.isnan(_noise_share(Recent(0), 1.0))
+
+
+def test_few_re_evaluations_say_nothing_about_ranks() -> None:
+    assert misranking_shown(0.2, 3) == "3 re-evaluations: too few to say"
+    assert misranking_shown(0.2, 30) == "misranking 0.20 (n=30)"
