@@ -10,11 +10,13 @@ See docs/guides/optuna.md. The package, from outside to inside:
 - `recommendation`: the parameters to use, and what they are worth;
 - `view`: a study's run as one worker knows it, and how workers share it;
 - `records` and `settings`: what is kept in the storage;
+- `transfer`: runs as studies, and studies as data for a run;
 - `replay`: the run itself, rebuilt from the values on record;
 - `distributions`: Optuna's search spaces as ours.
 """
 
 from noisewise.integrations.optuna.recommendation import Recommended, recommended_params
 from noisewise.integrations.optuna.sampler import NoisewiseSampler
+from noisewise.integrations.optuna.transfer import from_study, to_study
 
-__all__ = ["NoisewiseSampler", "Recommended", "recommended_params"]
+__all__ = ["NoisewiseSampler", "Recommended", "from_study", "recommended_params", "to_study"]

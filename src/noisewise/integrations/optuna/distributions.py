@@ -32,6 +32,16 @@ def parameter(distribution: Any) -> Parameter | None:
     return None
 
 
+def distribution(p: Parameter) -> Any:
+    """The Optuna distribution of a parameter."""
+    if isinstance(p, Int):
+        return optuna.distributions.IntDistribution(p.low, p.high, p.log, p.step or 1)
+    if isinstance(p, Float):
+        return optuna.distributions.FloatDistribution(p.low, p.high, p.log, p.step)
+    assert isinstance(p, Choice)
+    return optuna.distributions.CategoricalDistribution(p.values)
+
+
 def searchable(space: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a search space that `parameter` knows; a warning names what else there is to
     choose."""
