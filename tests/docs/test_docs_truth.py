@@ -69,6 +69,7 @@ ELSEWHERE = [
     integrations_optuna,
     integrations_optuna.recommendation,
     integrations_optuna.sampler,
+    integrations_optuna.transfer,
     integrations_sklearn,
     integrations_sklearn.search,
     campaign,

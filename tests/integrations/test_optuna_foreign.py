@@ -12,6 +12,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState
 
+import noisewise as nw
 from noisewise.integrations.optuna import NoisewiseSampler, recommended_params, view
 from noisewise.integrations.optuna.replay import Replay, Settings
 from noisewise.methods import get
@@ -97,14 +98,44 @@ def test_foreign_trials_that_failed_or_are_elsewhere() -> None:
     assert found.replay._opt.result().n_failures == 1
 
 
-def test_trials_before_the_first_do_not_count() -> None:
-    study = study_of(20)
-    for k in range(5):
-        added(study, 0.1 * k, 0.0, value=float(k))
-    study.optimize(bowl, n_trials=20)
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_trials_before_the_first_are_data_and_do_not_count(direction: str) -> None:
+    sampler = NoisewiseSampler(20, seed=3, method="gp", search_space=LINE)
+    study = optuna.create_study(sampler=sampler, direction=direction)
+    sign = 1.0 if direction == "minimize" else -1.0
+    for k in range(12):
+        x, y = -0.9 + 0.1 * k, 0.5 - 0.06 * k
+        added(study, x, y, value=sign * ((x - 0.3) ** 2 + (y + 0.2) ** 2))
+    added(study, 0.1, 0.1)
+    study.optimize(lambda trial: sign * bowl(trial), n_trials=20)
     own, placed = answered(study)
     assert sorted(own) == list(range(20))
     assert not placed
+    found = view.latest(study)
+    assert found is not None
+    assert found.replay._opt._run.earlier == 12
+    named, before = found.points.named, study.trials[:12]
+    data = ([named.encode(t.params) for t in before], [sign * t.value for t in before])
+    opt = nw.Optimizer(bounds=named.bounds, budget=20, rng=3, method="gp", confirm=0, data=data)
+    assert named.decode(opt.ask()[0].x) == study.trials[13].params
+
+
+def test_a_search_that_starts_again_has_the_earlier_trials_as_data() -> None:
+    def branching(trial: optuna.Trial) -> float:
+        value = bowl(trial)
+        if trial.params["x"] > 0.0:
+            value += trial.suggest_float("more", 0.0, 0.1)
+        return value
+
+    study = study_of(40, search_space=None)
+    study.enqueue_trial({"x": 0.5})
+    study.optimize(branching, n_trials=40)
+    runs = {mark.get("run") for _, mark in support.marks(study)} - {None}
+    assert len(runs) == 2
+    found = view.latest(study)
+    assert found is not None
+    assert found.replay._opt._run.earlier >= 2
+    assert len(study.trials) - found.replay.settings.budgets[0] == found.replay._opt._run.earlier
 
 
 def test_trials_that_were_running_when_the_run_began_count_when_they_are_done() -> None:
@@ -143,7 +174,7 @@ def test_the_recommendation_does_not_depend_on_who_asks() -> None:
     assert mine.replay.open.keys() == fresh.replay.open.keys()
     for id, offer in mine.replay.open.items():
         np.testing.assert_array_equal(offer.row, fresh.replay.open[id].row)
-    assert recommended_params(study).params == fresh.named.decode(mine.replay.recommend().x)
+    assert recommended_params(study).params == fresh.points.named.decode(mine.replay.recommend().x)
 
 
 @pytest.mark.parametrize("method", ["cma-es", "sep-cma-es", "auto"])

@@ -12,7 +12,7 @@ See docs/guides/optuna.md. The package, from outside to inside:
 - `records` and `settings`: what is kept in the storage;
 - `transfer`: runs as studies, and studies as data for a run;
 - `replay`: the run itself, rebuilt from the values on record;
-- `distributions`: Optuna's search spaces as ours.
+- `distributions` and `points`: Optuna's search spaces as ours, and where trials are in them.
 """
 
 from noisewise.integrations.optuna.recommendation import Recommended, recommended_params

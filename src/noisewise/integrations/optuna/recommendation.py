@@ -75,7 +75,7 @@ def recommended_params(study: Any) -> Recommended:
     if n:
         found = estimate(measured)
         value, error = found.value, found.se
-    params |= view.named.decode(best.x)
+    params |= view.points.named.decode(best.x)
     return Recommended(params, records.minimised(study, value), error, n)
 
 
@@ -106,7 +106,7 @@ def _measured(study: Any, view: View, x: FloatArray, rest: dict[str, Any]) -> li
     return [
         records.minimised(study, trial.value)
         for trial in apart
-        if view.was_at(trial, x)
+        if view.points.has(trial, x)
         and all(trial.params.get(name, value) == value for name, value in rest.items())
     ]
 
@@ -133,13 +133,13 @@ def _model(study: Any, view: View, x: FloatArray) -> Any | None:
 
 def _best_near(study: Any, view: View, x: FloatArray, trials: Sequence[Any]) -> list[Any]:
     """The trials with the best values of those near to ``x``, with the same choices as there."""
-    meant = view.named.decode(x)
+    meant = view.points.named.decode(x)
     choices = [
         name
         for name, d in view.space.items()
         if isinstance(d, optuna.distributions.CategoricalDistribution)
     ]
-    placed = [(trial, point) for trial in trials if (point := view.point(trial)) is not None]
+    placed = [(trial, point) for trial in trials if (point := view.points.of(trial)) is not None]
     alike = [
         (trial, point)
         for trial, point in placed

@@ -3,7 +3,7 @@
 - one attribute of the study per search space: the settings of the run (see `begin`);
 - one attribute of each trial of the sampler, its *mark*, with
 
-  - ``kind``: what the trial is for ("start": to learn the search space);
+  - ``kind``: what the trial is for ("start": to learn the search space; "enqueued" by the user);
   - ``run`` and ``id``: which evaluation of which run it claims;
   - ``attempt``: how often the evaluation was claimed before, where that trial is taken for dead;
   - ``row``: the point exactly as it was sampled;

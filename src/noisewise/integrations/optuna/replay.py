@@ -25,7 +25,8 @@ _LATER_SIGMA = 0.5
 @dataclass(frozen=True)
 class Settings:
     """What a run is made of. ``budgets`` are those of its stages, each of which starts from the
-    recommendation of the one before; None: stages without end, each twice as long."""
+    recommendation of the one before; None: stages without end, each twice as long. ``data`` are
+    points and values that were known before."""
 
     x0: FloatArray
     sigma0: float
@@ -33,6 +34,7 @@ class Settings:
     seed: int
     workers: int
     budgets: tuple[int, ...] | None
+    data: tuple[FloatArray, FloatArray] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Replay:
             rng=rng,
             workers=s.workers,
             confirm=0,
+            data=s.data if self._stage == 0 else None,
         )
 
     @property

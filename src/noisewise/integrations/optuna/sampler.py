@@ -35,9 +35,10 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     Parameters
     ----------
     n_trials
-        How many trials the study will have, from the first of this sampler on; those that you
-        enqueue later count. None: the search goes on without end in stages, each twice as long as
-        the one before and starting from its recommendation.
+        How many trials the study will have, from the first of this sampler on. Trials before are
+        data for the search and do not count; those that you enqueue later are data and count.
+        None: the search goes on without end in stages, each twice as long as the one before and
+        starting from its recommendation.
     seed
         A non-negative whole number; None: drawn from the study. The first worker's seed holds for
         the study, so workers may bring the same or none.
@@ -139,11 +140,9 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         """The parameters of a trial: those of the next evaluation that nobody has claimed, or the
         recommendation where there is none. Waits while only other workers can move the run on."""
         recommendation.single_objective(study)
-        if _is_given(trial, search_space):
-            return {}  # its value counts when it is there, see `View.place`
-        if not search_space:
-            records.write(study, trial, {"kind": "start"})
-            return {}
+        if _is_given(trial, search_space) or not search_space:
+            self._note(study, trial)
+            return {}  # the run learns from it when its value is there, see `View.place`
         waiting = Waiting(trial.number)
         while True:
             with self._lock:
@@ -159,6 +158,12 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
                     return params
                 limit = view.limit(self._overdue)
             waiting.pause(view, limit)
+
+    def _note(self, study: Any, trial: Any) -> None:
+        """Mark a trial that is no evaluation of the run, so that it counts."""
+        if not records.mark(trial):
+            enqueued = "fixed_params" in trial.system_attrs
+            records.write(study, trial, {"kind": "enqueued" if enqueued else "start"})
 
     def sample_independent(
         self, study: Any, trial: Any, param_name: str, param_distribution: Any
@@ -187,7 +192,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
             records.keep_settings(study, name, kept)
         self._say_what_differs(kept)
         if self._view is None or self._view.run != kept["run"]:
-            self._view = View(kept)
+            self._view = View(study, kept)
         self._view.extend(kept)
         self._view.sync(study)
         return self._view

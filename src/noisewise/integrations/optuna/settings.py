@@ -54,7 +54,7 @@ class Wanted:
             left = ", ".join(repr(name) for name in self.x0 or {} if name not in start)
             warnings.warn(f"x0 has values for what is not searched: {left}", stacklevel=2)
         if earlier is not None:
-            found = earlier.named.decode(earlier.replay.recommend().x)
+            found = earlier.points.named.decode(earlier.replay.recommend().x)
             start |= {name: found[name] for name in found if space.get(name) == earlier.space[name]}
         check_start(start, space)
         known = [t for t in records.trials(study) if t.number != trial.number]

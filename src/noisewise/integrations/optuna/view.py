@@ -13,8 +13,9 @@ worker that dies in the milliseconds between claiming an attempt and withdrawing
 it took for dead has finished in the same moment.)
 
 Trials that the run did not ask for are *foreign*: the user enqueued or added them, or they come
-from another sampler. Before a worker claims an evaluation for its own trial, it claims evaluations
-for the foreign trials that have finished: each takes the place of a candidate.
+from another sampler. Those that had finished when the run began are its data. Others take the place
+of a candidate when they are done: before a worker claims an evaluation for its own trial, it claims
+evaluations for them.
 """
 
 from __future__ import annotations
@@ -29,17 +30,14 @@ import numpy as np
 
 from noisewise import _data
 from noisewise._types import FloatArray
-from noisewise._values import LARGEST
 from noisewise.integrations.optuna import records
-from noisewise.integrations.optuna.distributions import named
+from noisewise.integrations.optuna.points import Points
 from noisewise.integrations.optuna.replay import Replay, Settings
 
 #: Trials running this many times as long as the longest completed one are overdue.
 _OVERDUE_FACTOR = 3.0
 #: Seconds before which no trial is overdue.
 _OVERDUE_LEAST = 5.0
-#: Coordinates of the unit cube that differ by less than this are the same.
-_SAME = 1e-6
 
 
 def latest(study: Any) -> View | None:
@@ -48,7 +46,7 @@ def latest(study: Any) -> View | None:
     for trial in reversed(records.trials(study)):
         kept = runs.get(records.mark(trial).get("run", ""))
         if kept is not None:
-            view = View(kept)
+            view = View(study, kept)
             view.sync(study)
             return view
     return None
@@ -58,23 +56,24 @@ def latest(study: Any) -> View | None:
 class View:
     """A run as one worker knows it."""
 
-    def __init__(self, kept: Mapping[str, Any]) -> None:
+    def __init__(self, study: Any, kept: Mapping[str, Any]) -> None:
         self.run: str = kept["run"]
         self.space = records.space_of(kept)
-        self.named = named(self.space)
+        self.points = Points(self.space)
+        self._until, self._running_then = kept["until"], frozenset(kept["running"])
         self.replay = Replay(
             Settings(
-                self.named.encode(kept["start"]),
+                self.points.named.encode(kept["start"]),
                 kept["sigma0"],
                 _data.decode(kept["method"]),
                 kept["seed"],
                 kept["workers"],
                 _budgets(kept),
+                self.points.data(study, filter(self._was_before, records.trials(study))),
             )
         )
         #: Seconds that the longest completed trial took; None while there is none.
         self.longest: float | None = None
-        self._until, self._running_then = kept["until"], frozenset(kept["running"])
         self._n_seen = 0
         self._unfinished: list[int] = []
         #: Trials by the evaluation that they claim, and by number.
@@ -83,12 +82,16 @@ class View:
         self._since: dict[int, float] = {}
         #: Finished foreign trials, where they were, and those that answer an evaluation.
         self._foreign: dict[int, Any] = {}
-        self._points: dict[int, FloatArray] = {}
+        self._rows: dict[int, FloatArray] = {}
         self._placed: set[int] = set()
         #: Foreign trials that are being placed, and by which trial's worker.
         self._placing: list[tuple[int, int]] = []
         #: What the workers of this process have placed, by the trial in whose mark it is.
         self._mine: dict[int, list[list[int]]] = defaultdict(list)
+
+    def _was_before(self, trial: Any) -> bool:
+        """Whether the trial had finished before the run began."""
+        return trial.number < self._until and trial.number not in self._running_then
 
     def extend(self, kept: Mapping[str, Any]) -> None:
         """Take over budgets that were added since."""
@@ -134,20 +137,9 @@ class View:
                 self._finished[id][number] = found[number]
 
     def _note_foreign(self, trial: Any) -> None:
-        if trial.number >= self._until or trial.number in self._running_then:
-            row = self.point(trial)
-            if row is not None:
-                self._foreign[trial.number], self._points[trial.number] = trial, row
-
-    def point(self, trial: Any) -> FloatArray | None:
-        """Where a trial was; None: not in the space of the run."""
-        values = {name: trial.params[name] for name in self.named.names if name in trial.params}
-        if len(values) < len(self.named.names):
-            return None
-        try:
-            return self.named.encode(values)
-        except ValueError:
-            return None
+        row = None if self._was_before(trial) else self.points.of(trial)
+        if row is not None:
+            self._foreign[trial.number], self._rows[trial.number] = trial, row
 
     def _claims(self, id: int) -> dict[int, Any]:
         """Trials that claim an evaluation, by number."""
@@ -176,30 +168,13 @@ class View:
     def _tell(self, study: Any, id: int, trial: Any) -> None:
         """Answer an evaluation with a finished trial."""
         if trial.number in self._placed:
-            row = self._points[trial.number]
-            self.replay.place(id, self._value(study, trial, row), row)
+            row = self._rows[trial.number]
+            self.replay.place(id, self.points.value(study, trial, row), row)
             return
         text = records.mark(trial).get("row")
         sampled = None if text is None else records.as_row(text)
         x = self.replay.open[id].x if sampled is None else np.clip(sampled, 0.0, 1.0)
-        self.replay.answer(id, self._value(study, trial, x), sampled)
-
-    def _value(self, study: Any, trial: Any, x: FloatArray) -> float:
-        """Value of a finished trial, to be minimised; nan: it failed, or was not at ``x``."""
-        if not records.complete(trial) or not self.was_at(trial, x):
-            return math.nan
-        return max(records.minimised(study, trial.value), -LARGEST)
-
-    def was_at(self, trial: Any, x: FloatArray) -> bool:
-        """Whether the trial's parameters are those at ``x``. Those it did not ask for do not
-        count; a few last bits may differ between machines."""
-        meant = self.named.decode(x)
-        found = {name: trial.params.get(name, value) for name, value in meant.items()}
-        try:
-            apart = self.named.encode(found) - self.named.encode(meant)
-        except ValueError:  # out of range: the study's ranges have changed
-            return False
-        return float(np.abs(apart).max()) < _SAME
+        self.replay.answer(id, self.points.value(study, trial, x), sampled)
 
     # -- what there is to do
 
@@ -239,7 +214,11 @@ class View:
             trial
             for trial in records.trials(study)
             if records.complete(trial)
-            and (trial.number in self._placed or "id" in self._marked(trial))
+            and (
+                trial.number in self._placed
+                or self._was_before(trial)
+                or "id" in self._marked(trial)
+            )
         ]
 
     def confirmations(self, study: Any) -> list[Any]:
@@ -280,7 +259,7 @@ class View:
         if offer.row is not None:
             more["row"] = records.as_text(offer.row)
         if self._claim(study, trial, id, more):
-            return self.named.decode(offer.x)
+            return self.points.named.decode(offer.x)
         self._write(study, trial, "withdrawn")
         return None
 
@@ -305,7 +284,7 @@ class View:
         has the internal values of parameters that are not searched."""
         more = {"rest": dict(rest)} if rest else {}
         self._write(study, trial, "confirmation", waited=round(waited, 3), **more)
-        return self.named.decode(x)
+        return self.points.named.decode(x)
 
     def _write(self, study: Any, trial: Any, kind: str, **more: Any) -> None:
         placed = self._mine.get(trial.number)
