@@ -330,6 +330,19 @@ def test_other_settings_than_the_studys_are_said_once() -> None:
         study.optimize(bowl, n_trials=1)
 
 
+def test_a_study_of_version_0_1_is_refused_in_words() -> None:
+    study = study_of(20)
+    study.optimize(bowl, n_trials=2)
+    for name, kept in study._storage.get_study_system_attrs(study._study_id).items():
+        old = {key: value for key, value in kept.items() if key not in ("until", "running")}
+        study._storage.set_study_system_attr(study._study_id, name, old)
+    for call in (recommended_params, lambda study: study.ask(LINE)):
+        with pytest.raises(
+            ValueError, match=r"has a search of noisewise 0.1; to go on, make a new"
+        ):
+            call(study)
+
+
 def test_what_is_kept_is_small() -> None:
     study = study_of(60)
     study.optimize(bowl, n_trials=60)

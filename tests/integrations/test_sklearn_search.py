@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.metrics import f1_score, make_scorer
-from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -359,3 +360,38 @@ def test_verbosity(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.count("fold ") == 10
     assert "a=0." in said
     assert "score -0." in said
+
+
+def test_scores_known_before() -> None:
+    space = {"a": "0..0.8", "b": "0..9:int"}
+    grid = GridSearchCV(Bowl(random_state=0), {"a": [0.1, 0.3, 0.5], "b": [2, 4, 6]}, cv=3)
+    table = grid.fit(X, Y).cv_results_
+    found = search(Bowl(), space, budget=12, data=table).fit(X, Y)
+    assert found.result_.nfev == 12
+    assert found.cv_results_["n_fits"].sum() == 12
+    same = search(Bowl(), space, budget=12, data=(table["params"], table["mean_test_score"]))
+    assert same.fit(X, Y).best_params_ == found.best_params_
+    without = search(Bowl(), space, budget=12).fit(X, Y)
+    assert "9 rows of earlier data" in found.result_.message
+    assert "earlier data" not in without.result_.message
+    assert clone(found).data is not None
+    branches = [{"a": "0..0.8"}, space]
+    assert search(Bowl(), branches, budget=12, data=table).fit(X, Y).best_score_ > -0.5
+    again = search(Bowl(), space, budget=12, data=without.cv_results_)
+    assert math.isfinite(again.fit(X, Y).best_score_)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (3, "data must be (params, scores), (params, scores, standard errors) or a table"),
+        ({"params": []}, "data must be (params, scores) or a table cv_results_, got one without"),
+        (([{"a": 0.1}, {"b": 1}], [1.0, 2.0]), "data: row 1: must have a value of a, got"),
+        (([{"a": 9.0}], [1.0]), "data: row 0: a must be a number in"),
+        (([3], [1.0]), "data: row 0: must be parameters by name, got 3"),
+        (([{"a": 0.1}], [1.0, 2.0]), "y must have one entry per row (1)"),
+    ],
+)
+def test_data_that_cannot_be_read(data: Any, said: str) -> None:
+    with pytest.raises(ValueError, match="^" + re.escape(said)):
+        search(Bowl(), {"a": "0..0.8"}, data=data).fit(X, Y)

@@ -67,13 +67,24 @@ def attribute(space: Mapping[str, Any]) -> str:
 def settings(study: Any, name: str) -> dict[str, Any] | None:
     """The settings kept in the study attribute ``name``."""
     found: dict[str, Any] | None = study._storage.get_study_system_attrs(study._study_id).get(name)
-    return found
+    return None if found is None else _checked(study, found)
+
+
+def _checked(study: Any, kept: dict[str, Any]) -> dict[str, Any]:
+    """Settings that this version can read."""
+    if "until" not in kept:
+        raise ValueError(
+            f"study {study.study_name!r} has a search of noisewise 0.1; to go on, make a new study "
+            "and give it the trials with study.add_trials"
+        )
+    return kept
 
 
 def runs(study: Any) -> dict[str, dict[str, Any]]:
     """The settings of all runs of a study."""
     attributes = study._storage.get_study_system_attrs(study._study_id)
-    return {kept["run"]: kept for name, kept in attributes.items() if name.startswith(f"{MARK}:")}
+    found = [kept for name, kept in attributes.items() if name.startswith(f"{MARK}:")]
+    return {kept["run"]: _checked(study, kept) for kept in found}
 
 
 def keep_settings(study: Any, name: str, kept: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from noisewise._check import integer, shown
 from noisewise.integrations._extra import extra
+from noisewise.integrations.sklearn import earlier
 from noisewise.integrations.sklearn.fits import SCORE, Fit, Job, for_refit, not_a_metric
 from noisewise.integrations.sklearn.spaces import Branches, named, parts
 from noisewise.integrations.sklearn.table import results
@@ -65,6 +66,9 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         None, a seed or a numpy ``RandomState``: which folds, which points. Every ``random_state``
         parameter of the estimator that is None gets a fresh seed from it for each fit, and for
         the refit.
+    data
+        Scores known before: ``(params, scores)`` with a list of dictionaries, or the
+        ``cv_results_`` of an earlier search. They cost no fits.
 
     Attributes
     ----------
@@ -105,6 +109,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         error_score: Any = np.nan,
         return_train_score: bool = False,
         random_state: Any = None,
+        data: Any = None,
     ) -> None:
         super().__init__(
             estimator,
@@ -120,6 +125,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.budget = budget
         self.method = method
         self.random_state = random_state
+        self.data = data
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> NoisewiseSearchCV:
         """Search, confirm and, with ``refit``, fit the recommendation to all data.
@@ -141,6 +147,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         # scikit-learn's generator gives the seed; from there on the noise has streams of its own.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         confirm = max(1, min(len(folds), budget // _CONFIRM_SHARE))
+        metric = self.refit if isinstance(self.refit, str) else SCORE
         opt = Optimizer(
             budget=budget,
             bounds=space.bounds,
@@ -148,6 +155,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
             rng=seed,
             confirm=confirm,
             maximize=True,
+            data=earlier.points(self.data, space, metric),
         )
         job = Job(
             self.estimator,
@@ -156,7 +164,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
             params,
             folds,
             scoring,
-            self.refit if isinstance(self.refit, str) else SCORE,
+            metric,
             self.error_score,
             bool(self.return_train_score),
             seed,
