@@ -62,7 +62,7 @@ class Population:
         """Candidate and slot of each evaluation that is wanted and not under way."""
         places = []
         if self.wave == 0:
-            used, early = [0] * len(self), len(self.origins)
+            used, early = [0] * len(self.X), len(self.origins)
         else:
             used = (~np.isnan(self.samples.values)).sum(axis=1).tolist()
             early = 0
@@ -79,9 +79,8 @@ class Population:
     def is_whole(self, ids: list[int]) -> bool:
         """Whether ``ids`` are all candidates in order, for the first time."""
         return (
-            len(ids) == len(self.X)
-            and self.samples.values.shape[1] == 1
-            and ids == list(self.pending)
+            ids == list(self.pending)
+            and self.samples.values.shape == (len(ids), 1)
             and self.kind == SEARCH
         )
 
@@ -93,7 +92,8 @@ class Population:
     def lowest(self) -> tuple[int, float]:
         """Index and value of the candidate with the smallest value; +inf without a success."""
         values = self.samples.values
-        by_candidate = values[:, 0] if values.shape[1] == 1 else np.fmin.reduce(values, axis=1)
+        k, slots = values.shape
+        by_candidate = values.reshape(k) if slots == 1 else np.fmin.reduce(values, axis=1)
         if self.pending:
             by_candidate = np.where(np.isnan(by_candidate), np.inf, by_candidate)
         i = int(by_candidate.argmin())

@@ -130,15 +130,16 @@ class Search:
 
     def _request(self, population: Population) -> bool:
         """Hand out what the method asks for, as far as the ledger allows."""
-        run, k = self.run, len(population)
+        run, k = self.run, len(population.X)
         wanted = self.method.request(run.memory, population, run.bootstrap)
         if len(wanted) == 0:
             return False
-        early, free = len(population.origins), run.ledger.free
-        if population.wave == 0 and early == 0 and wanted is everyone(k) and k <= free:
-            run.ledger.charge(base=k)  # by far the most common
-            population.issue(self._ids(k), zip(range(k), repeat(0)))
-            return True
+        free = run.ledger.free
+        if population.wave == 0 and wanted is everyone(k) and k <= free:
+            if len(population.origins) == 0:  # by far the most common
+                run.ledger.charge(base=k)
+                population.issue(self._ids(k), zip(range(k), repeat(0)))
+                return True
         if run.next is not None:  # whose round needs someone to compare them with
             now = Now(free, run.setup.budget, run.setup.workers)
             free -= min(_LEAST, self.method.size(run.memory, now).candidates)
@@ -176,9 +177,7 @@ class Search:
         run, box = self.run, self.run.setup.box
         current = run.current
         if current is not None and current.is_whole(ids):
-            return [
-                Trial(id, x, "candidate") for id, x in zip(ids, box.outer(current.X), strict=True)
-            ]
+            return list(map(Trial, ids, box.outer(current.X), repeat("candidate")))
         found = []
         for part in (current, run.next):
             if part is None:
@@ -297,9 +296,9 @@ class Search:
         run.round += 1
         run.current = None
         # A model proposes few at a time, and explores where evaluations fail.
-        enough = BARREN * default_population(setup.dimension)
-        if run.barren >= BARREN and run.fruitless >= enough:
-            run.status = ALL_FAILED
+        if run.barren >= BARREN:
+            if run.fruitless >= BARREN * default_population(setup.dimension):
+                run.status = ALL_FAILED
 
     def _note_best(self, population: Population) -> float:
         """Remember the luckiest draw; returns the smallest value of the population."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -116,8 +116,7 @@ class TheirRates(Covariance):
 def rates_of(theirs: Any) -> Rates:
     """The rates their separable variant learns at, which are not our defaults."""
     c_sigma, c_c, mu_eff = theirs._c_sigma, theirs._cc, theirs._mu_eff
-    return replace(
-        Diagonal().rates(theirs.dim, mu_eff),
+    return Diagonal().rates(theirs.dim, mu_eff)._replace(
         c_sigma=c_sigma,
         d_sigma=theirs._d_sigma,
         c_c=c_c,

@@ -12,12 +12,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(NamedTuple):
     """Learning rates of one update."""
 
     c_sigma: float
@@ -34,19 +33,24 @@ class Rates:
 @lru_cache(maxsize=256)
 def full_rates(n: int, mu_eff: float) -> Rates:
     """Rates for a full covariance matrix (Hansen's tutorial, eq. 55-58)."""
+    return with_paths(n, mu_eff, *_full(n, mu_eff))
+
+
+def _full(n: int, mu_eff: float) -> tuple[float, float]:
+    """c_1 and c_mu of a full matrix."""
     c_1 = 2.0 / ((n + 1.3) ** 2 + mu_eff)
     c_mu = min(1.0 - c_1 - 1e-8, 2.0 * (mu_eff - 2.0 + 1.0 / mu_eff) / ((n + 2.0) ** 2 + mu_eff))
-    return with_paths(n, mu_eff, c_1, c_mu)
+    return c_1, c_mu
 
 
 @lru_cache(maxsize=256)
 def diagonal_rates(n: int, mu_eff: float) -> Rates:
     """Rates for a diagonal covariance: n parameters instead of n(n+1)/2 are learnt (n+2)/3
     times as fast (Ros and Hansen 2008)."""
-    full = full_rates(n, mu_eff)
+    full_1, full_mu = _full(n, mu_eff)
     faster = (n + 2.0) / 3.0
-    c_1 = min(0.5, faster * full.c_1)
-    c_mu = min(1.0 - c_1 - 1e-8, faster * full.c_mu)
+    c_1 = min(0.5, faster * full_1)
+    c_mu = min(1.0 - c_1 - 1e-8, faster * full_mu)
     return with_paths(n, mu_eff, c_1, c_mu)
 
 

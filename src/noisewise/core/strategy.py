@@ -136,24 +136,29 @@ class Strategy:
         p_sigma += (1.0 - c_sigma) * state.p_sigma
         length, chi_n = math.sqrt(float(p_sigma.dot(p_sigma))), rates.chi_n
         change = (c_sigma / rates.d_sigma) * (length / chi_n - 1.0)
-        sigma = safe_sigma(state.sigma * math.exp(min(1.0, change)))
+        sigma = state.sigma * math.exp(change if change < 1.0 else 1.0)
+        if not _SIGMA_MIN <= sigma <= _SIGMA_MAX:
+            sigma = safe_sigma(sigma)
 
         # Covariance adaptation
-        unfilled = state.unfilled * (1.0 - c_sigma) ** 2
-        filled = math.sqrt(1.0 - unfilled * (1.0 - c_sigma) ** 2)
+        fade = (1.0 - c_sigma) ** 2
+        unfilled = state.unfilled * fade
+        filled = math.sqrt(1.0 - unfilled * fade)
         moving = length < (1.4 + 2.0 / (n + 1.0)) * chi_n * filled  # h_sigma
         p_c = (1.0 - c_c) * state.p_c
         if moving:
-            # Centred weights have less variance; the path keeps its length under no selection.
-            # Without any selection left there is no variance either, and nothing to lengthen.
-            left = max(1e-9, 1.0 - b * (2.0 - b) * mu_eff / len(X))
-            p_c += (rates.g_c / math.sqrt(left)) * y_c
+            gain = rates.g_c
+            if sampled is not None:
+                # Centred weights have less variance; the path keeps its length under no selection.
+                # Without any selection left there is no variance either, and nothing to lengthen.
+                gain /= math.sqrt(max(1e-9, 1.0 - b * (2.0 - b) * mu_eff / len(X)))
+            p_c += gain * y_c
         w, total = positive, 1.0
         if negative is not None:
             w = self._with_negative(state, positive, negative, mu_eff, rates, Y)
             total -= self._alpha(negative, mu_eff, rates)
         keep = 1.0 - rates.c_1 - rates.c_mu * total
-        if not moving:
+        if not moving:  # what the path did not learn
             keep += rates.c_1 * c_c * (2.0 - c_c)
         covariance = cov.update(state.covariance, keep, rates, p_c, w, Y, R, b)
         new = State(mean, sigma, covariance, p_sigma, p_c, unfilled)

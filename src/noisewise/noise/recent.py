@@ -24,10 +24,12 @@ class Recent:
         """The candidates of one more round; the arrays are kept, not copied."""
         if self.wanted == 0:
             return
-        self.rounds.append((X, y))
-        self.size += len(y)
-        while self.size - len(self.rounds[0][1]) >= self.wanted:
-            self.size -= len(self.rounds.pop(0)[1])
+        rounds, size = self.rounds, self.size + len(y)
+        rounds.append((X, y))
+        while (left := size - len(rounds[0][1])) >= self.wanted:
+            size = left
+            del rounds[0]
+        self.size = size
 
     def points(self) -> tuple[FloatArray, FloatArray, IntArray]:
         """Points, values and the index of their round, oldest first."""
