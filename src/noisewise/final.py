@@ -84,8 +84,10 @@ def look_at_noise(run: Run, population: Population) -> None:
     if not setup.adaptive and setup.confirm == 0:
         return
     # Later rounds say little new.
-    if run.round < _NOTED or run.round % _NOTED == 0 or samples.values.shape[1] > 1:
-        run.background = run.background.saw(samples.first).compared(samples.values)
+    if run.round < _NOTED or run.round % _NOTED == 0:
+        run.background = run.background.saw(samples.first)
+    if run.background.differed == 0:  # one difference settles it
+        run.background = run.background.compared(samples.values)
     if not setup.adaptive:
         return
     exact = run.background.deterministic

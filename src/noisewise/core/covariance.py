@@ -230,7 +230,8 @@ class Diagonal(Covariance):
         C += rates.c_1 * (p_c * p_c)
         C += keep * state.C
         if sampled is not None:
-            C += (centring * rates.c_mu) * (state.C - (sampled * sampled).mean(axis=0))
+            spread = np.add.reduce(sampled * sampled) / len(sampled)
+            C += (centring * rates.c_mu) * (state.C - spread)
             np.maximum(C, _LEAST_KEPT * state.C, out=C)
         return self._rooted(C)
 

@@ -271,7 +271,9 @@ class RBPEM(CMAOptions):
         c, s = self.centre_and_scale(memory, population, spread)
         pool = memory.pool.z
         # Several times faster than whole random numbers; the pool is far too small for rounding.
-        drawn = pool[(rng.random((self.n_bootstrap, len(c))) * len(pool)).astype(np.intp)]
+        place = rng.random((self.n_bootstrap, len(c)))
+        place *= float(len(pool))
+        drawn = pool[place.astype(np.intp)]
         drawn *= s
         drawn += c
         return drawn.argsort(axis=1, kind="stable")
@@ -301,7 +303,9 @@ class RBPEM(CMAOptions):
     def _scale(self, memory: RBPEMMemory, spread: float, centre: FloatArray) -> FloatArray:
         """s at these centres."""
         if self.noise.scale == "spread":  # the same for all
-            return np.full(len(centre), max(memory.scale[1] * spread, scales.LEAST))
+            s = np.empty(len(centre))
+            s.fill(max(memory.scale[1] * spread, scales.LEAST))
+            return s
         return scales.evaluate(self.noise.scale, memory.scale, centre)
 
     # -- whether its assumptions hold

@@ -101,11 +101,10 @@ class Diagnostics:
         """Take note of a generation with repeated evaluations, whose values are ``spread`` apart;
         ``expected`` is the scale that was predicted for each residual before it was seen."""
         self.seen += 1
-        first, second = samples.values[:, 0], samples.values[:, 1]
-        both = np.isfinite(first + second)
-        change = second[both] - first[both]
-        n = len(change)
-        size = math.sqrt(float(change @ change) / max(1, n))
+        pairs = samples.values[:, :2].tolist()
+        changes = [b - a for a, b in pairs if math.isfinite(a + b)]
+        change, n = np.array(changes), len(changes)
+        size = math.sqrt(float(change.dot(change)) / max(1, n))
         if n >= 2 and size > 0.0:
             # Candidates looked at again because of their rank regress towards the others. That
             # is the same in every generation, while shared noise comes and goes.
@@ -114,7 +113,7 @@ class Diagnostics:
             self.regression += (float(change.mean()) / size - self.regression) / _RECALL
         if n and spread > 0.0:
             # Two Gaussian values differ by sqrt(2) times as much as one from the median.
-            mean = sum(map(abs, change.tolist())) / n
+            mean = sum(map(abs, changes)) / n
             self.centre = self._average(self.centre, mean / (math.sqrt(2.0) * spread))
         predicted = expected.tolist()
         if min(predicted) > LEAST:  # there was a prediction

@@ -12,6 +12,9 @@ Rankings that have nothing in common give P = 1/3 on average.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
+
 import numpy as np
 
 from noisewise._types import IntArray
@@ -41,17 +44,18 @@ def displacement(samples: Samples) -> tuple[float, int]:
     """P estimated from the candidates that were evaluated again, and how many these are: how far
     each would move, as a fraction of the population, if its second value took the place of its
     first. nan and 0 if no candidate has two values."""
-    values = samples.values
+    values, k = samples.values, len(samples.values)
     if values.shape[1] < 2:
-        return float("nan"), 0
-    again = np.flatnonzero(np.isfinite(values[:, 0]) & np.isfinite(values[:, 1]))
-    n = len(again)
+        return math.nan, 0
+    # Lists: most rounds have few candidates, and fewer that were evaluated again.
+    pairs = [(a, b) for a, b in values[:, :2].tolist() if math.isfinite(a + b)]
+    n = len(pairs)
     if n == 0:
-        return float("nan"), 0
-    first, k = values[:, 0], len(values)
+        return math.nan, 0
     if n == k:
-        return footrule(ranks(first), ranks(values[:, 1])), n
-    old, new, ordered = first[again], values[again, 1], np.sort(first)
-    # A tie of a candidate with its own old value is no displacement.
-    moved = ordered.searchsorted(new) - ordered.searchsorted(old) - (old < new)
-    return float(np.abs(moved).sum()) / (n * k), n
+        return footrule(ranks(values[:, 0]), ranks(values[:, 1])), n
+    ordered, moved = np.sort(values[:, 0]).tolist(), 0
+    for old, new in pairs:
+        # A tie of a candidate with its own old value is no displacement.
+        moved += abs(bisect_left(ordered, new) - bisect_left(ordered, old) - (old < new))
+    return moved / (n * k), n

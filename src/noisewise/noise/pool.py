@@ -19,6 +19,8 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.noise.ring import places
 from noisewise.noise.samples import Samples
 
+_ROOT_2 = math.sqrt(2.0)
+
 
 @data
 @dataclass(slots=True)
@@ -44,9 +46,10 @@ class Pool:
     def insert(self, z: FloatArray, centre: FloatArray, generation: int) -> None:
         if len(self.rows) == 0:
             self.rows = np.zeros((self.capacity, 3))
+        new = np.empty((len(z), 3))
+        new[:, 0], new[:, 1], new[:, 2] = z, np.abs(centre), generation
         for place, part in places(self.inserted, self.capacity, len(z)):
-            rows = self.rows[place]
-            rows[:, 0], rows[:, 1], rows[:, 2] = z[part], np.abs(centre[part]), generation
+            self.rows[place] = new[part]
         self.inserted += len(z)
 
     def by_age(self) -> FloatArray:
@@ -67,11 +70,16 @@ def residuals(samples: Samples) -> tuple[IntArray, FloatArray, FloatArray]:
     if values.shape[1] < 2:
         return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
     if values.shape[1] == 2:  # many times faster than the general case
-        again = np.flatnonzero(np.isfinite(values[:, 0] + values[:, 1]))
-        block = values[again]
-        medians = 0.5 * (block[:, 0] + block[:, 1])
-        eps = (block - medians[:, None]) * math.sqrt(2.0)
-        return again.repeat(2), eps.ravel(), medians.repeat(2)
+        who: list[int] = []
+        middles: list[float] = []
+        found: list[float] = []
+        for i, (a, b) in enumerate(values.tolist()):
+            if math.isfinite(a + b):
+                middle = 0.5 * (a + b)
+                who += (i, i)
+                middles += (middle, middle)
+                found += ((a - middle) * _ROOT_2, (b - middle) * _ROOT_2)
+        return np.array(who, dtype=np.intp), np.array(found), np.array(middles)
     counts = samples.counts
     again = np.flatnonzero(counts >= 2)
     block = values[again]

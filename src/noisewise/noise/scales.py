@@ -36,7 +36,7 @@ def fit(model: str, x: FloatArray, eps: FloatArray) -> tuple[float, float]:
         seen = x > 1e-100 * size  # a generation of equal values says nothing
         if not seen.all():
             size, x = size[seen], x[seen]
-        return 0.0, float((size / x).sum()) / max(1, len(x))
+        return 0.0, float(np.add.reduce(size / x)) / max(1, len(x))
     if model == "linear":
         return _line(np.abs(x), size)
     return _line(x * x, eps * eps)
@@ -57,11 +57,14 @@ def evaluate(model: str, coefficients: tuple[float, float], x: FloatArray) -> Fl
 def spread(values: FloatArray) -> float:
     """Mean distance of the finite ``values`` from their median."""
     # Lists: many times faster than arrays as short as a population.
-    good: list[float] = sorted(v for v in values.tolist() if math.isfinite(v))
+    good: list[float] = values.tolist()
+    if not math.isfinite(sum(good)):
+        good = [v for v in good if math.isfinite(v)]
     if not good:
         return 0.0
+    good.sort()
     middle = good[len(good) // 2]
-    return sum(abs(v - middle) for v in good) / len(good)
+    return sum([abs(v - middle) for v in good]) / len(good)
 
 
 def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:

@@ -50,21 +50,28 @@ def normalised(weights: FloatArray) -> FloatArray:
 def expected_weights(order: IntArray, profile: FloatArray) -> FloatArray:
     """Mean weight of each candidate over rankings; ``order`` (b, k) lists, per ranking, the
     candidates from best to worst."""
-    return _averaged(order, np.tile(profile, len(order)))
+    return _averaged(order, _handed_out(order, profile))
 
 
 def weight_variance(order: IntArray, profile: FloatArray) -> FloatArray:
     """U, the variance of each candidate's weight over rankings (Eq. weight_instability)."""
-    handed_out = np.tile(profile, len(order))
+    handed_out = _handed_out(order, profile)
     mean = _averaged(order, handed_out)
     out: FloatArray = _averaged(order, handed_out * handed_out) - mean * mean
     return out
 
 
+def _handed_out(order: IntArray, profile: FloatArray) -> FloatArray:
+    """The weight of each entry of ``order``, flat."""
+    return profile.reshape(1, -1).repeat(len(order), axis=0).ravel()
+
+
 def _averaged(order: IntArray, handed_out: FloatArray) -> FloatArray:
     """Mean over rankings of what each candidate was handed out."""
     b, k = order.shape
-    return np.asarray(np.bincount(order.ravel(), handed_out, k) / b, dtype=float)
+    out: FloatArray = np.bincount(order.ravel(), handed_out, k)
+    out /= b
+    return out
 
 
 @lru_cache(maxsize=512)
