@@ -37,7 +37,8 @@ class Ledger:
     @property
     def free(self) -> int:
         """Evaluations the search may still ask for."""
-        return max(0, self.remaining - self.reserve)
+        free = self.budget - self.charged - self.reserve
+        return free if free > 0 else 0
 
     def charge(self, base: int = 0, reevaluation: int = 0) -> None:
         """Charge evaluations of the search; asking for more than is free is a bug."""

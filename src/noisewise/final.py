@@ -91,7 +91,7 @@ def look_at_noise(run: Run, population: Population) -> None:
     if not setup.adaptive:
         return
     exact = run.background.deterministic
-    near = run.ledger.free <= 4 * len(population)
+    near = run.ledger.free <= 4 * len(population.X)
     if exact != (setup.race + setup.confirm <= 1) or near:
         history, speed = run.history.as_dict(), 0.0
         if near and "sigma" in history:

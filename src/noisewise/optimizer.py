@@ -149,7 +149,8 @@ class Optimizer:
         several trials at once. Values of trials that were handed out before the end are accepted
         and counted after it.
         """
-        if type(id) is int or not isinstance(id, (Sequence, np.ndarray)) or isinstance(id, str):
+        several = type(id) is list or isinstance(id, (Sequence, np.ndarray))
+        if not several or isinstance(id, str):
             self._check_id(id)
             errors = None if se is None else [_error(se)]
             number = as_value(value, self.maximize)
@@ -159,12 +160,8 @@ class Optimizer:
                 self._search.tell([int(id)], [number], errors)
             return
         ids, search = list(id), self._search
-        if (
-            se is None
-            and x is None
-            and search.run.current is not None
-            and search.run.current.is_whole(ids)
-        ):
+        current = search.run.current
+        if se is None and x is None and current is not None and current.waits_for(ids):
             array = np.asarray(value)
             plain = array.shape == (len(ids),) and array.dtype.kind in "fiu"
             plain = plain and not isinstance(value, np.ma.MaskedArray)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,6 +14,12 @@ from noisewise.noise.samples import Samples
 
 #: What a population is for.
 SEARCH, RACE, CONFIRMATION = "search", "race", "confirmation"
+
+
+@lru_cache(maxsize=256)
+def once(k: int) -> tuple[tuple[int, int], ...]:
+    """The places of the first values of ``k`` candidates."""
+    return tuple((i, 0) for i in range(k))
 
 
 @data
@@ -76,17 +83,26 @@ class Population:
         """Trials ``ids`` will bring the values of these candidates and slots."""
         self.pending |= zip(ids, places)  # noqa: B905
 
+    def waits_for(self, ids: list[int]) -> bool:
+        """Whether ``ids`` are all pending trials, in the order in which they were handed out."""
+        return ids == list(self.pending)
+
     def is_whole(self, ids: list[int]) -> bool:
         """Whether ``ids`` are all candidates in order, for the first time."""
         return (
             ids == list(self.pending)
-            and self.samples.values.shape == (len(ids), 1)
+            and tuple(self.pending.values()) == once(len(self.X))
             and self.kind == SEARCH
         )
 
-    def put_whole(self, values: Sequence[float]) -> None:
-        """Store the first value of every candidate at once."""
-        self.samples.values[:, 0] = values
+    def put_all(self, values: Sequence[float]) -> None:
+        """Store the values of all pending trials, in the order in which they were handed out."""
+        places, known = tuple(self.pending.values()), self.samples.values
+        if known.shape[1] == 1 and places == once(len(known)):
+            known[:, 0] = values
+        else:
+            rows, slots = zip(*places, strict=True)
+            known[rows, slots] = values
         self.pending = {}
 
     def lowest(self) -> tuple[int, float]:

@@ -17,7 +17,7 @@ from noisewise.methods.evolution import mean_of
 from noisewise.methods.method import Earlier, Method, Now, default_population, everyone
 from noisewise.noise.estimate import Estimate
 from noisewise.noise.misranking import displacement
-from noisewise.population import CONFIRMATION, RACE, SEARCH, Population
+from noisewise.population import CONFIRMATION, RACE, SEARCH, Population, once
 from noisewise.result import ALL_FAILED, BARREN, RUNNING, STOPPED
 from noisewise.run import Run
 from noisewise.trial import Trial
@@ -89,7 +89,7 @@ class Search:
             ahead = self._sampled(lookahead, population.X, now)
             ahead.origins = np.tile(self._origin(), (lookahead, 1))
             run.ledger.charge(base=lookahead)
-            ahead.issue(self._ids(lookahead), zip(range(lookahead), repeat(0)))
+            ahead.issue(self._ids(lookahead), once(lookahead))
             run.next = ahead
 
     def _origin(self) -> FloatArray:
@@ -135,11 +135,11 @@ class Search:
         if len(wanted) == 0:
             return False
         free = run.ledger.free
-        if population.wave == 0 and wanted is everyone(k) and k <= free:
-            if len(population.origins) == 0:  # by far the most common
-                run.ledger.charge(base=k)
-                population.issue(self._ids(k), zip(range(k), repeat(0)))
-                return True
+        fresh = population.wave == 0 and len(population.origins) == 0
+        if fresh and wanted is everyone(k) and k <= free:  # by far the most common
+            run.ledger.charge(base=k)
+            population.issue(self._ids(k), once(k))
+            return True
         if run.next is not None:  # whose round needs someone to compare them with
             now = Now(free, run.setup.budget, run.setup.workers)
             free -= min(_LEAST, self.method.size(run.memory, now).candidates)
@@ -212,8 +212,8 @@ class Search:
         run.ledger.told += len(ids)
         if math.inf in values:
             run.ledger.failures += sum(value == math.inf for value in values)
-        if errors is None and current is not None and current.is_whole(ids):
-            current.put_whole(values)
+        if errors is None and current is not None and current.waits_for(ids):
+            current.put_all(values)
             self._settle()
             return True
         for i, id in enumerate(ids):
@@ -226,7 +226,7 @@ class Search:
                 part.samples.values[place] = values[i]
             else:
                 part.samples.put(*place, values[i], errors[i])
-            if part is run.current:
+            if part is run.current and (run.setup.late or not part.pending):
                 self._settle()
         return bool(self.waiting) or run.current is None or run.status != RUNNING
 
@@ -273,12 +273,14 @@ class Search:
         """Learn from the round and record it."""
         run, samples = self.run, population.samples
         smallest = self._note_best(population)
-        population.failed = smallest == math.inf
-        run.barren = run.barren + 1 if population.failed else 0
-        run.fruitless = run.fruitless + len(population) if population.failed else 0
+        run.barren, run.fruitless = run.barren + 1, run.fruitless + len(population)
+        if smallest < math.inf:
+            run.barren = run.fruitless = 0
+        else:
+            population.failed = True
         run.seen.add(population.X, samples.mean())
-        setup = run.setup
-        now = Now(run.ledger.free, setup.budget, setup.workers)
+        setup, ledger = run.setup, run.ledger
+        now = Now(ledger.free, setup.budget, setup.workers)
         run.memory, info = self.method.learn(run.memory, population, now, run.bootstrap)
         misranking = math.nan
         if samples.values.shape[1] > 1:
@@ -289,16 +291,15 @@ class Search:
         total = sum(first)
         mean = total / len(first) if total < math.inf else mean_of(samples.first)
         # Evaluations of this round and before, whatever came early.
-        spent = run.ledger.charged - (0 if run.next is None else len(run.next))
-        row = (spent, len(population), mean, smallest, misranking, run.misranking.value)
-        run.history.append((*row, run.ledger.reevaluation, *info.row))
+        spent = ledger.charged - (0 if run.next is None else len(run.next))
+        row = (spent, len(first), mean, smallest, misranking, run.misranking.value)
+        run.history.append((*row, ledger.reevaluation, *info.row))
         final.look_at_noise(run, population)
         run.round += 1
         run.current = None
         # A model proposes few at a time, and explores where evaluations fail.
-        if run.barren >= BARREN:
-            if run.fruitless >= BARREN * default_population(setup.dimension):
-                run.status = ALL_FAILED
+        if run.barren >= BARREN and run.fruitless >= BARREN * default_population(setup.dimension):
+            run.status = ALL_FAILED
 
     def _note_best(self, population: Population) -> float:
         """Remember the luckiest draw; returns the smallest value of the population."""

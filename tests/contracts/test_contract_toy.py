@@ -12,9 +12,11 @@ import pytest
 import noisewise as nw
 import support
 from contracts.toy import Toy
+from noisewise._types import IntArray
 from noisewise.methods import CMAES, ProbeSwitch
 from noisewise.methods.evolution import EvolutionStrategy
-from noisewise.methods.method import Distribution
+from noisewise.methods.method import NOTHING, Distribution, everyone
+from noisewise.population import Population
 from noisewise.report import facts
 from noisewise.report.page import page
 
@@ -118,6 +120,33 @@ def test_lookahead_and_late_values_need_no_origin(options: dict[str, int], tmp_p
         opt = through_a_file(opt)
     assert asked == set(range(80))
     assert opt.result().nfev == 80
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("twice", [True, False])
+def test_values_find_their_candidates_in_whatever_order_they_are_requested(
+    monkeypatch: pytest.MonkeyPatch, at_once: bool, twice: bool
+) -> None:
+    def backwards(self: Toy, memory: Any, population: Population, rng: Any) -> IntArray:
+        order = everyone(len(population))[::-1]
+        if population.wave > 0:
+            seen = population.samples.values
+            expected = np.tile(population.X[:, :1], seen.shape[1])
+            np.testing.assert_array_equal(seen, np.where(np.isnan(seen), seen, expected))
+            return NOTHING
+        return np.repeat(order, 2) if twice else order
+
+    monkeypatch.setattr(Toy, "request", backwards)
+    opt = nw.Optimizer([1.0, 2.0], sigma0=1.0, budget=60, method=Toy(), rng=0, confirm=0)
+    while not opt.done:
+        trials = opt.ask()
+        values = [float(t.x[0]) for t in trials]
+        if at_once:
+            opt.tell([t.id for t in trials], values)
+        else:
+            for trial, value in zip(trials, values, strict=True):
+                opt.tell(trial.id, value)
+    assert opt.generation > 3
 
 
 def test_results_without_a_step_size_are_plotted() -> None:

@@ -116,14 +116,18 @@ class TheirRates(Covariance):
 def rates_of(theirs: Any) -> Rates:
     """The rates their separable variant learns at, which are not our defaults."""
     c_sigma, c_c, mu_eff = theirs._c_sigma, theirs._cc, theirs._mu_eff
-    return Diagonal().rates(theirs.dim, mu_eff)._replace(
-        c_sigma=c_sigma,
-        d_sigma=theirs._d_sigma,
-        c_c=c_c,
-        c_1=theirs._c1,
-        c_mu=theirs._cmu,
-        g_sigma=math.sqrt(c_sigma * (2.0 - c_sigma) * mu_eff),
-        g_c=math.sqrt(c_c * (2.0 - c_c) * mu_eff),
+    return (
+        Diagonal()
+        .rates(theirs.dim, mu_eff)
+        ._replace(
+            c_sigma=c_sigma,
+            d_sigma=theirs._d_sigma,
+            c_c=c_c,
+            c_1=theirs._c1,
+            c_mu=theirs._cmu,
+            g_sigma=math.sqrt(c_sigma * (2.0 - c_sigma) * mu_eff),
+            g_c=math.sqrt(c_c * (2.0 - c_c) * mu_eff),
+        )
     )
 
 

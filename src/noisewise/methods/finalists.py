@@ -64,7 +64,7 @@ class Best:
         worst = self.values[-1] if len(self.values) == self.capacity else np.inf
         good = values < worst
         if not good.any():
-            return replace(self, seen=seen)
+            return Best(self.X, self.values, self.capacity, seen)
         values = np.concatenate((self.values, values[good]))
         order = values.argsort(kind="stable")[: self.capacity]
         X = np.concatenate((self.X, X[good]))

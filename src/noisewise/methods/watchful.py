@@ -33,7 +33,7 @@ import numpy as np
 from noisewise._check import fraction, integer, one_of
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
-from noisewise.core.covariance import Covariance, Diagonal, Full, FullState
+from noisewise.core.covariance import MODELS, FullState
 from noisewise.core.profiles import Log
 from noisewise.core.strategy import State, Strategy, Update
 from noisewise.methods.evolution import (
@@ -159,7 +159,7 @@ class Watchful(EvolutionStrategy):
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> WatchfulMemory:
         d, budget = setup.dimension, setup.budget
-        model: Covariance = Full() if self._full(setup) else Diagonal()
+        model = MODELS["full" if self._full(setup) else "diagonal"]
         k = self.population or default_population(d, budget, setup.workers)
         return WatchfulMemory(
             state=first_state(Strategy(d, model), setup, distribution),
@@ -197,13 +197,13 @@ class Watchful(EvolutionStrategy):
         memory.wanted = min(memory.wanted, memory.largest)
         memory.best = memory.best.resized(setup.budget)
         if self._full(setup) and not isinstance(memory.state.covariance, FullState):
-            strategy = Strategy(setup.dimension, Full())
+            strategy = Strategy(setup.dimension, MODELS["full"])
             memory.state = first_state(strategy, setup, self.distribution(memory))
         return memory
 
     def strategy(self, memory: WatchfulMemory) -> Strategy:
         full = isinstance(memory.state.covariance, FullState)
-        return Strategy(len(memory.state.mean), Full() if full else Diagonal())
+        return Strategy(len(memory.state.mean), MODELS["full" if full else "diagonal"])
 
     def profile_weights(self, population: Population) -> FloatArray:
         return _PROFILE.weights(len(population.X))

@@ -22,7 +22,7 @@ from noisewise._data import data
 from noisewise._types import BoolArray, FloatArray
 from noisewise.history import History
 from noisewise.noise.pool import Pool
-from noisewise.noise.samples import Samples, ranks
+from noisewise.noise.samples import Samples
 from noisewise.noise.scales import LEAST
 
 #: Name, threshold, which side of it fires, and what that means in plain words.
@@ -135,10 +135,11 @@ class Diagnostics:
         n, half = len(rows), len(rows) // 2
         order = rows[:, 0].argsort(kind="stable")
         z = rows[order, 0]
-        # Ranks by size of the value and by age, in the order of z.
-        by_size, by_age = ranks(rows[:, 1])[order], order
+        # Residuals seen at the smaller values.
+        smaller = np.zeros(n, dtype=bool)
+        smaller[rows[:, 1].argsort(kind="stable")[:half]] = True
         enough = half >= 8
-        small = difference(by_size < half)
+        small = difference(smaller[order])
         critical = ks_critical(half, n - half)
         if not math.isnan(near):
             old = near if math.isnan(self.near_ties) else self.near_ties
@@ -151,7 +152,7 @@ class Diagnostics:
                 n,
                 ks(z, small) / critical if enough else math.nan,
                 wasserstein(z, small) if enough else math.nan,
-                wasserstein(z, difference(by_age < half)) if enough else math.nan,
+                wasserstein(z, difference(order < half)) if enough else math.nan,
                 self.centre,
                 self.scale,
                 self.near_ties,
@@ -173,9 +174,9 @@ class Diagnostics:
 def difference(first: BoolArray) -> FloatArray:
     """|F - G| after each value of a sorted sample, F and G being the distribution functions of
     those that belong to the ``first`` part and of the others."""
-    n = int(first.sum())
+    n = int(np.count_nonzero(first))
     steps = np.where(first, 1.0 / max(1, n), -1.0 / max(1, len(first) - n))
-    return np.asarray(np.abs(steps.cumsum()))
+    return np.abs(np.add.accumulate(steps))
 
 
 def wasserstein(z: FloatArray, apart: FloatArray) -> float:

@@ -17,12 +17,14 @@ import numpy as np
 from noisewise._types import FloatArray, IntArray
 from noisewise.noise.samples import Samples, ranks
 
+NOBODY: IntArray = np.empty(0, dtype=np.intp)
+
 
 def reevaluated(samples: Samples) -> IntArray:
     """Candidates whose first and second value are both there and did not fail."""
     values = samples.values
     if values.shape[1] < 2:
-        return np.empty(0, dtype=np.intp)
+        return NOBODY
     return np.flatnonzero(np.isfinite(values[:, 0]) & np.isfinite(values[:, 1]))
 
 

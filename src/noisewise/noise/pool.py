@@ -56,7 +56,8 @@ class Pool:
         """All rows, oldest first."""
         if self.inserted <= self.capacity:
             return self.rows[: self.inserted]
-        return np.roll(self.rows, -(self.inserted % self.capacity), axis=0)
+        turn = self.inserted % self.capacity
+        return np.concatenate((self.rows[turn:], self.rows[:turn]))
 
 
 def residuals(samples: Samples) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -69,9 +69,7 @@ def _handed_out(order: IntArray, profile: FloatArray) -> FloatArray:
 def _averaged(order: IntArray, handed_out: FloatArray) -> FloatArray:
     """Mean over rankings of what each candidate was handed out."""
     b, k = order.shape
-    out: FloatArray = np.bincount(order.ravel(), handed_out, k)
-    out /= b
-    return out
+    return np.asarray(np.bincount(order.ravel(), handed_out, k) / b, dtype=float)
 
 
 @lru_cache(maxsize=512)
