@@ -21,6 +21,7 @@ import pytest
 
 import noisewise as nw
 import support
+from noisewise.executors import pool as limited
 from noisewise.executors import processes, start
 from noisewise.executors._worker import serve
 from noisewise.executors.base import Limits, WorkerDied, enqueue
@@ -252,7 +253,7 @@ def test_timeout_counts_as_a_failure() -> None:
 
     spec = processes(4, timeout=0.2)
     options = _GOOD | {"budget": 24}
-    for given in ({"executor": spec}, {"workers": 4, "timeout": 0.2, "on_error": "worst"}):
+    for given in ({"executor": spec}, {"executor": spec, "on_error": "worst"}):
         r = nw.minimize(fun, **options, **given)
         assert r.n_failures > 0
         assert r.nfev == 24
@@ -265,16 +266,20 @@ def test_timeout_needs_no_further_worker() -> None:
         return support.bumpy(x) + (os.getpid() == driver)
 
     driver = os.getpid()
-    r = nw.minimize(fun, **(_GOOD | {"budget": 12}), timeout=0.5)
+    r = nw.minimize(fun, **(_GOOD | {"budget": 12}), executor=processes(1, timeout=0.5))
     assert 0 < r.n_failures < 12
     assert r.nfev == 12
-    with pytest.raises(ValueError, match=r"neither workers nor executor nor timeout, .*timeout=1"):
-        nw.minimize(fun, **_GOOD, vectorized=True, timeout=1.0)
+
+
+def test_bad_limits() -> None:
+    said = r"neither workers nor executor nor timeout, .*timeout=1"
+    with pytest.warns(DeprecationWarning, match="timeout"), pytest.raises(ValueError, match=said):
+        nw.minimize(support.bumpy, **_GOOD, vectorized=True, timeout=1.0)
     for wrong in (0.0, -1.0, math.inf, "a"):
         with pytest.raises(ValueError, match=r"^timeout must be"):
-            nw.minimize(fun, **_GOOD, timeout=wrong)
+            processes(1, timeout=wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^retries must be"):
-        nw.minimize(fun, **_GOOD, retries=-1)
+        processes(1, retries=-1)
 
 
 def test_a_pool_is_left_to_its_stragglers() -> None:
@@ -287,7 +292,7 @@ def test_a_pool_is_left_to_its_stragglers() -> None:
         return support.bumpy(x)
 
     with cf.ThreadPoolExecutor(3) as pool:
-        r = nw.minimize(fun, **(_GOOD | {"budget": 16}), executor=pool, timeout=3.0)
+        r = nw.minimize(fun, **(_GOOD | {"budget": 16}), executor=limited(pool, timeout=3.0))
         release.set()
     assert r.n_failures == 1
     assert r.nfev == 16
@@ -303,7 +308,7 @@ def test_a_pool_whose_workers_all_hang_ends_the_run(monkeypatch: pytest.MonkeyPa
 
     with cf.ThreadPoolExecutor(2) as pool:
         with pytest.raises(nw.EvaluationError, match="all 2 workers hang in evaluations that"):
-            nw.minimize(fun, **_GOOD, executor=pool, timeout=0.1)
+            nw.minimize(fun, **_GOOD, executor=limited(pool, timeout=0.1))
         release.set()
 
 
@@ -313,7 +318,7 @@ def test_workers_that_hang_may_come_back() -> None:
         return support.bumpy(x)
 
     with cf.ThreadPoolExecutor(2) as pool:
-        r = nw.minimize(fun, **(_GOOD | {"budget": 4}), executor=pool, timeout=0.2)
+        r = nw.minimize(fun, **(_GOOD | {"budget": 4}), executor=limited(pool, timeout=0.2))
     assert r.n_failures == 4
 
 
@@ -338,9 +343,11 @@ def test_what_is_there_can_be_had_without_waiting(kind: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("timeout", [30 * 86400.0, 1e300])
 def test_a_timeout_may_be_longer_than_the_system_can_wait(timeout: float) -> None:
     options = _GOOD | {"budget": 8}
-    assert nw.minimize(support.bumpy, **options, workers=2, timeout=timeout).nfev == 8
+    two = processes(2, timeout=timeout)
+    assert nw.minimize(support.bumpy, **options, executor=two).nfev == 8
     with cf.ThreadPoolExecutor(2) as pool:
-        assert nw.minimize(support.bumpy, **options, executor=pool, timeout=timeout).nfev == 8
+        two_threads = limited(pool, timeout=timeout)
+        assert nw.minimize(support.bumpy, **options, executor=two_threads).nfev == 8
 
 
 def test_workers_are_said_once() -> None:
@@ -375,7 +382,7 @@ def test_programs_that_workers_started_end_with_them(tmp_path: Path) -> None:
         (tmp_path / str(program.pid)).touch()
         return float(program.wait())
 
-    r = nw.minimize(fun, **(_GOOD | {"budget": 2}), workers=2, timeout=1.0)
+    r = nw.minimize(fun, **(_GOOD | {"budget": 2}), executor=processes(2, timeout=1.0))
     assert r.n_failures == 2
     with start(fun, (), False, 2, None, Limits()) as evaluator:  # what Ctrl-C leaves in the middle
         evaluator.submit([trial(0)])

@@ -199,12 +199,16 @@ def _loop(
             while not moved:
                 while not evaluator.finished:
                     evaluator.receive(block=True)
-                ids, values = _values(evaluator.finished, opt, on_error)
+                finished = evaluator.finished
+                ids, values = _values(finished, opt, on_error)
                 if journal is not None:
                     journal.append(ids, _shown(values, opt))
                 whole = False
-                for _ in ids:
-                    evaluator.finished.popleft()
+                if len(ids) == len(finished):
+                    finished.clear()
+                else:
+                    for _ in ids:
+                        finished.popleft()
                 moved = search.tell(ids, values)
                 whole = True
             if search.run.round > generation:

@@ -86,7 +86,8 @@ def check_deaths_and_errors(executor: Any, folder: Path) -> None:
     assert isinstance(caught.value.__cause__, KeyError)
     mark.unlink()
     short = _GOOD | {"budget": 16, "confirm": 0}
-    slow = nw.minimize(objective(folder, 4.0), **short, executor=executor, timeout=1.5)
+    with pytest.warns(DeprecationWarning, match="timeout"):
+        slow = nw.minimize(objective(folder, 4.0), **short, executor=executor, timeout=1.5)
     assert slow.n_failures >= 1
     assert slow.nfev == 16
 

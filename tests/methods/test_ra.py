@@ -9,8 +9,7 @@ import pytest
 import noisewise as nw
 from noisewise.core.profiles import Log
 from noisewise.methods import LRACMAES, RACMAES
-from noisewise.methods.racmaes import Agreement
-from noisewise.noise.halves import halves
+from noisewise.methods.racmaes import Agreement, halves
 from noisewise.noise.samples import Samples
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from noisewise.noise.displacement import (
+from noisewise.noise.misranking import (
     merged_order,
     moves,
     reevaluated,

@@ -10,8 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from noisewise import _data
 from noisewise._types import FloatArray
-from noisewise.noise.archive import Archive
-from noisewise.noise.pool import Pool, residuals
+from noisewise.noise.pool import Archive, Pool, residuals
 from noisewise.noise.samples import Samples
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisewise.noise.ring import places
+from noisewise.noise.pool import places
 
 
 @given(capacity=st.integers(1, 9), sizes=st.lists(st.integers(0, 25), max_size=8))

@@ -180,7 +180,7 @@ class Vectorized(Evaluator):
                 f"{len(trials)} points, got {said}"
             )
             return [Outcome(t.id, error=wrong) for t in trials]
-        return [Outcome(t.id, v) for t, v in zip(trials, values.tolist(), strict=True)]
+        return list(map(Outcome, [t.id for t in trials], values.tolist()))
 
 
 def showable(error: Exception) -> Exception:

@@ -12,7 +12,6 @@ from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
     Executor,
-    ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
 from dataclasses import dataclass
@@ -70,6 +69,8 @@ class ExecutorSource(Source):
         known = getattr(executor, "_max_workers", None)
         self._executor, self._own = executor, own
         self.workers = workers or int(known or os.cpu_count() or 1)
+        from concurrent.futures import ProcessPoolExecutor  # takes long to import
+
         # Forked workers repeat each other's random numbers; threads share the user's generators.
         forks = isinstance(executor, ProcessPoolExecutor)
         self.copies = forks

@@ -7,10 +7,7 @@ import numpy as np
 from noisewise._types import FloatArray
 from noisewise.models import kernel
 from noisewise.models.gp import Posterior
-
-#: Nodes and weights of E f(N) for a standard normal N.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+from noisewise.models.model import normal_nodes
 
 
 def knowledge(process: Posterior, C: FloatArray, best: FloatArray) -> FloatArray:
@@ -34,7 +31,7 @@ def knowledge(process: Posterior, C: FloatArray, best: FloatArray) -> FloatArray
     move = (kernel.covariance(Z, Z_c, process.hyper) - V.T @ V_c) / sd
     own = var / sd
     value = np.full(len(C), float(mean.min()))
-    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+    for node, weight in zip(*normal_nodes(), strict=True):
         after = np.min(mean[:, None] + node * move, axis=0)
         value -= weight * np.minimum(after, mean_c + node * own)
     return np.asarray(value)

@@ -28,7 +28,7 @@ from noisewise.core.strategy import State, Update
 from noisewise.methods.evolution import EvolutionMemory
 from noisewise.methods.lracmaes import LearningRateMethod
 from noisewise.methods.method import Distribution, Setup
-from noisewise.noise.halves import halves
+from noisewise.noise.samples import Samples
 from noisewise.noise.weights import rank_weights
 from noisewise.population import Population
 
@@ -170,3 +170,14 @@ class RACMAES(LearningRateMethod):
         exponent = min(K - 1.0, 1.0) * (1.0 + math.log(K / _FEWEST))
         off = min(max(rho / self.correlation**exponent - 1.0, -1.0), 1.0)
         return max(K * math.exp(-self.gamma * off), _FEWEST)
+
+
+def halves(samples: Samples) -> tuple[FloatArray, FloatArray]:
+    """Mean of every other value of each candidate, and mean of the values in between; the last
+    of an odd number is left out. A candidate with one value has it in both."""
+    slots = samples.values.shape[1]
+    if slots == 1:
+        return samples.first, samples.first
+    even = samples.values[:, : 2 * (slots // 2)]
+    a, b = Samples(even[:, ::2]).mean(), Samples(even[:, 1::2]).mean()
+    return np.where(np.isfinite(a), a, b), np.where(np.isfinite(b), b, a)

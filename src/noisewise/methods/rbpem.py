@@ -30,10 +30,8 @@ from noisewise.core.profiles import Uniform
 from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
 from noisewise.methods.method import NOTHING, Distribution, Explanation, Now, Setup, Size, everyone
 from noisewise.noise import centres, scales
-from noisewise.noise.archive import Archive
 from noisewise.noise.diagnostics import CHECKS, Diagnostics, near_ties
-from noisewise.noise.pool import Pool, residuals
-from noisewise.noise.ring import places
+from noisewise.noise.pool import Archive, Pool, places, residuals
 from noisewise.noise.samples import ranks
 from noisewise.noise.weights import expected_weights, normalised, rank_weights, weight_variance
 from noisewise.population import Population

@@ -54,7 +54,7 @@ from noisewise.methods.method import (
     default_population,
     everyone,
 )
-from noisewise.noise.displacement import merged_order, moves, reevaluated, reliability
+from noisewise.noise.misranking import merged_order, moves, reevaluated, reliability
 from noisewise.noise.weights import normal_scores, rank_weights
 from noisewise.population import Population
 

@@ -8,6 +8,7 @@ transformation is chosen again on a coarser schedule, so the cost per value stay
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -25,9 +26,6 @@ MOST = 220
 _MARGIN = 0.02
 #: Standard deviations of a leave-one-out residual beyond which values are replaced by ranks.
 _IMPOSSIBLE = 8.0
-#: Nodes and weights of E f(N) for a standard normal N.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 #: Growth of the number of values after which hyperparameters are fitted again, and the
 #: transformation chosen again; and the number of new values after which they are in any case.
 _REFIT, _CHOOSE, _AT_LEAST = 1.2, 1.6, 50
@@ -80,10 +78,18 @@ class Model:
         """Expected measurement at a point, in the user's units, and its standard deviation, from
         posterior mean and variance of the transformed noise-free value. The noise is averaged
         before the transformation is undone: the mean of a logarithm is not that of the value."""
-        noise = np.sqrt(self.posterior.noise()) * _NODES
+        nodes, weights = normal_nodes()
+        noise = np.sqrt(self.posterior.noise()) * nodes
         levels = mean + np.sqrt(var) * np.array([-1.0, 0.0, 1.0])
-        low, middle, high = self.warp.backward(levels[:, None] + noise) @ _WEIGHTS
+        low, middle, high = self.warp.backward(levels[:, None] + noise) @ weights
         return float(middle), float(0.5 * (high - low))
+
+
+@cache
+def normal_nodes() -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of E f(N) for a standard normal N."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(9)
+    return nodes, weights / weights.sum()
 
 
 def prepared(measured: Measurements, name: str) -> tuple[Warp, Merged]:

@@ -16,7 +16,6 @@ import numpy as np
 
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
-from noisewise.noise.ring import places
 from noisewise.noise.samples import Samples
 
 _ROOT_2 = math.sqrt(2.0)
@@ -58,6 +57,50 @@ class Pool:
             return self.rows[: self.inserted]
         turn = self.inserted % self.capacity
         return np.concatenate((self.rows[turn:], self.rows[:turn]))
+
+
+@data
+@dataclass(slots=True)
+class Archive:
+    """A ring of the newest ``capacity`` points (inner coordinates) and values."""
+
+    capacity: int
+    X: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    y: FloatArray = field(default_factory=lambda: np.empty(0))
+    inserted: int = 0
+
+    @property
+    def size(self) -> int:
+        return min(self.inserted, self.capacity)
+
+    def insert(self, X: FloatArray, y: FloatArray) -> None:
+        if len(self.y) == 0:
+            self.X, self.y = np.zeros((self.capacity, X.shape[1])), np.zeros(self.capacity)
+        for place, part in places(self.inserted, self.capacity, len(y)):
+            self.X[place], self.y[place] = X[part], y[part]
+        self.inserted += len(y)
+
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """Points and values, in no particular order."""
+        return self.X[: self.size], self.y[: self.size]
+
+
+def places(inserted: int, capacity: int, n: int) -> list[tuple[slice, slice]]:
+    """Slices of a ring of ``capacity``, with the slices of ``n`` new entries that go there, after
+    ``inserted`` earlier ones. Of more entries than the ring holds, the newest stay.
+
+    >>> places(inserted=5, capacity=4, n=2)
+    [(slice(1, 3, None), slice(0, 2, None))]
+    >>> places(inserted=7, capacity=4, n=2)
+    [(slice(3, 4, None), slice(0, 1, None)), (slice(0, 1, None), slice(1, 2, None))]
+    """
+    skip = max(0, n - capacity)
+    start = (inserted + skip) % capacity
+    end = start + n - skip
+    if end <= capacity:
+        return [(slice(start, end), slice(skip, n))]
+    turn = skip + capacity - start
+    return [(slice(start, capacity), slice(skip, turn)), (slice(0, end - capacity), slice(turn, n))]
 
 
 def residuals(samples: Samples) -> tuple[IntArray, FloatArray, FloatArray]:
