@@ -1,14 +1,17 @@
-"""Time of ask and tell per generation, against pycma and cmaes in one run.
+"""Time per generation, against pycma and cmaes in one run, and time to import the library.
 
-``python -m noisewise_bench.speed`` prints the tables of docs/performance.md. Times are medians of
-interleaved blocks, so that whatever else the machine does hits everyone alike; the ratios are
-what to look at.
+``python -m noisewise_bench.speed`` prints the tables of docs/performance.md. Times are CPU times of
+this process (of the child process for imports), medians of interleaved blocks, so that whatever
+else the machine does hits everyone alike; the ratios are what to look at.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +19,8 @@ from typing import Any
 import numpy as np
 
 import noisewise as nw
+from noisewise.methods.method import default_population
+from noisewise.methods.watchful import Watchful
 from noisewise_bench.problems._optional import optional
 
 #: Runs one generation and returns the seconds spent in ask and tell.
@@ -35,14 +40,14 @@ def library(d: int, method: nw.methods.Method) -> Generation:
     def generation() -> float:
         seconds, before = 0.0, opt.generation
         while opt.generation == before:
-            start = time.perf_counter()
+            start = time.process_time()
             trials = opt.ask()
-            seconds += time.perf_counter() - start
+            seconds += time.process_time() - start
             values = [_value(t.x) * noise.lognormal() for t in trials]
             ids = [t.id for t in trials]
-            start = time.perf_counter()
+            start = time.process_time()
             opt.tell(ids, values)
-            seconds += time.perf_counter() - start
+            seconds += time.process_time() - start
         return seconds
 
     return generation
@@ -55,13 +60,13 @@ def cmaes(d: int, diagonal: bool) -> Generation:
     opt = kind(mean=np.full(d, 3.0), sigma=1.0, seed=1)
 
     def generation() -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         X = [opt.ask() for _ in range(opt.population_size)]
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         told = [(x, _value(x)) for x in X]
-        start = time.perf_counter()
+        start = time.process_time()
         opt.tell(told)
-        return seconds + time.perf_counter() - start
+        return seconds + time.process_time() - start
 
     return generation
 
@@ -72,15 +77,72 @@ def pycma(d: int, diagonal: bool) -> Generation:
     opt = optional("cma").CMAEvolutionStrategy(np.full(d, 3.0), 1.0, options)
 
     def generation() -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         X = opt.ask()
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         values = [_value(x) for x in X]
-        start = time.perf_counter()
+        start = time.process_time()
         opt.tell(X, values)
-        return seconds + time.perf_counter() - start
+        return seconds + time.process_time() - start
 
     return generation
+
+
+def _values(X: Any) -> Any:
+    return np.einsum("ij,ij->i", X, X)
+
+
+def whole_runs(d: int, diagonal: bool, generations: int) -> dict[str, Generation]:
+    """Runs with an objective that evaluates a whole population in one call, through
+    ``minimize(vectorized=True)`` and through the loops that users of the others write. Each
+    returns seconds per generation, evaluations included."""
+    method = nw.methods.CMAES(covariance="diagonal" if diagonal else "full")
+    x0, k = np.full(d, 3.0), default_population(d)
+    module, options = optional("cmaes"), {"CMA_diagonal": diagonal, "verbose": -9, "seed": 1}
+    kind, hansen = module.SepCMA if diagonal else module.CMA, optional("cma")
+
+    def timed(run: Callable[[], object]) -> Generation:
+        def generation() -> float:
+            start = time.process_time()
+            run()
+            return (time.process_time() - start) / generations
+
+        return generation
+
+    def ours() -> None:
+        budget = generations * k
+        nw.minimize(
+            _values, x0, sigma0=1.0, budget=budget, method=method, rng=1, vectorized=True, confirm=0
+        )
+
+    def theirs() -> None:
+        opt = kind(mean=x0, sigma=1.0, seed=1)
+        for _ in range(generations):
+            X = [opt.ask() for _ in range(k)]
+            opt.tell(list(zip(X, _values(np.array(X)).tolist(), strict=True)))
+
+    def hansens() -> None:
+        opt = hansen.CMAEvolutionStrategy(x0, 1.0, dict(options))
+        for _ in range(generations):
+            X = opt.ask()
+            opt.tell(X, _values(np.array(X)).tolist())
+
+    return {"ours": timed(ours), "cmaes": timed(theirs), "pycma": timed(hansens)}
+
+
+def imports(blocks: int) -> None:
+    """CPU time of a Python process that imports the library, over one that imports numpy."""
+    seen: dict[str, list[float]] = {"numpy": [], "noisewise": []}
+    for _ in range(blocks + 1):
+        for name, times in seen.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, "-c", f"import {name}"], check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+            times.append(used)
+    # Without the first of each, which may have to compile.
+    ours, numpy = (statistics.median(seen[name][1:]) for name in ("noisewise", "numpy"))
+    print(f"\nimport noisewise / import numpy: {ours / numpy:.1f} ({1e3 * ours:.0f} ms)")
 
 
 def interleaved(contenders: dict[str, Generation], blocks: int, size: int) -> dict[str, float]:
@@ -108,14 +170,27 @@ def peers(blocks: int) -> None:
                 blocks,
                 size=20 if d < 200 else 6,
             )
-            ours = seen["ours"]
-            ratios = [f"{seen[name] / ours:.1f}" for name in ("cmaes", "pycma")]
-            print(f"| {covariance} | {d} | {1e6 * ours:.0f} | {' | '.join(ratios)} |", flush=True)
+            _row(covariance, d, seen)
 
 
-def methods(blocks: int, d: int = 40) -> None:
+def _row(covariance: str, d: int, seen: dict[str, float]) -> None:
+    ours = seen["ours"]
+    ratios = [f"{seen[name] / ours:.1f}" for name in ("cmaes", "pycma")]
+    print(f"| {covariance} | {d} | {1e6 * ours:.0f} | {' | '.join(ratios)} |", flush=True)
+
+
+def vectorised(blocks: int, generations: int = 100) -> None:
+    print("\n| covariance | d | minimize(vectorized=True), us | cmaes / it | pycma / it |")
+    print("|---|---|---|---|---|")
+    for diagonal in (True, False):
+        for d in (10, 40):
+            seen = interleaved(whole_runs(d, diagonal, generations), max(3, blocks // 3), size=1)
+            _row("diagonal" if diagonal else "full", d, seen)
+
+
+def methods(blocks: int, d: int) -> None:
     """Cost of a generation of each method over plain CMA-ES with the same covariance model and
-    population."""
+    population; watchful is the evolution side of auto."""
     print(f"\n| method, d = {d} | covariance | generation / that of CMA-ES |")
     print("|---|---|---|")
     for covariance in ("diagonal", "full"):
@@ -123,7 +198,7 @@ def methods(blocks: int, d: int = 40) -> None:
             "cma-es": nw.methods.CMAES(covariance=covariance),
             "rb-pem": nw.methods.RBPEM(covariance=covariance),
             "probe-switch": nw.methods.ProbeSwitch(covariance=covariance),
-            "auto, population fixed": nw.methods.Auto(covariance=covariance, grow=False),
+            "watchful, population fixed": Watchful(covariance=covariance, grow=False),
         }
         seen = interleaved({n: library(d, m) for n, m in contenders.items()}, blocks, size=20)
         for name in list(contenders)[1:]:
@@ -135,7 +210,10 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=21, help="blocks per contender (21)")
     blocks = parser.parse_args().blocks
     peers(blocks)
-    methods(blocks)
+    vectorised(blocks)
+    for d in (10, 40):
+        methods(blocks, d)
+    imports(blocks)
 
 
 if __name__ == "__main__":
