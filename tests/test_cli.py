@@ -430,3 +430,19 @@ def in_terminal(words: list[str], type_at: str = "") -> tuple[int, str]:
             typed = True
     os.close(terminal)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), seen.decode()
+
+
+def test_earlier_measurements_from_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        f"{x / 10},{n},{(x / 10 - 0.3) ** 2 + (n - 7) ** 2 / 50}" for x in range(10) for n in (3, 9)
+    ]
+    Path("old.csv").write_text("\n".join(["x,n,value", *rows, "0.5,7,much", "5,7,0.1"]))
+    said = complaint(capsys, "tune", *PARAMS, "--budget", "30", "--data", "old.csv", "--", *PLAIN)
+    assert said.startswith("--data old.csv: line 22: value must be a number, got 'much'")
+    assert not Path("run.nw").exists()
+    assert tune("--data", "old.csv", "--skip-rows", budget=30) == 0
+    assert "left out old.csv line 23: x must be a number in 0.0..1.0" in capsys.readouterr().err
+    assert "20 rows of earlier data" in nw.Optimizer.load("run.nw").result().message
+    assert shown(capsys)["evaluations"] == 30
+    assert tune(budget=30) == 2
+    assert "holds a run with data ['20 rows" in capsys.readouterr().err

@@ -52,7 +52,7 @@ def test_memory_does_not_grow(named_method: Method) -> None:
 
 
 def test_a_model_remembers_its_newest_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noisewise.methods.gp._REMEMBERED", 30)
+    monkeypatch.setattr("noisewise.methods._gp_search._REMEMBERED", 30)
     opt = support.start(support.METHODS["gp"], d=2, budget=60)
     support.drive(opt)
     seen = opt._run.memory.model.measured

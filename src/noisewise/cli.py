@@ -20,13 +20,14 @@ from typing import Any
 import noisewise as nw
 from noisewise import methods
 from noisewise._check import integer
+from noisewise.command import table
 from noisewise.command.job import Job
 from noisewise.command.reading import Reader
 from noisewise.command.streams import prepare_streams, write_page
 from noisewise.command.template import Template
 from noisewise.command.tuning import Interrupted, Options, probe, tune
 from noisewise.errors import install
-from noisewise.parameters import FORM, Choice
+from noisewise.parameters import FORM
 from noisewise.report import facts, text
 from noisewise.report.page import page
 from noisewise.report.words import sentence
@@ -148,6 +149,12 @@ def _tune_parser(commands: Any) -> None:
         help="evaluations kept to measure the answer itself (auto)",
     )
     add("--maximize", action="store_true", help="more is better")
+    add(
+        "--data",
+        metavar="CSV",
+        help="earlier measurements, not charged: a column per parameter, value, and perhaps se",
+    )
+    add("--skip-rows", action="store_true", help="leave out rows of --data that cannot be used")
 
 
 def _methods_to_tune() -> list[str]:
@@ -199,11 +206,6 @@ def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
     return Job(space, template, reader, maximize, seed, _start(space, args.start))
 
 
-def _chosen(choice: Choice, text: str) -> Any:
-    """The value of a choice that ``text`` shows."""
-    return next((v for v in choice.values if str(v) == text or json.dumps(v) == text), text)
-
-
 def _start(space: Space, texts: list[str]) -> dict[str, Any]:
     """Values by name of texts such as ``lr=0.01``."""
     found: dict[str, Any] = {}
@@ -213,10 +215,9 @@ def _start(space: Space, texts: list[str]) -> dict[str, Any]:
             known = ", ".join(space.names)
             raise ValueError(f"--start must be NAME=VALUE with NAME of {known}, got {given!r}")
         try:
-            p = space.parameters[name]
-            found[name] = _chosen(p, value) if isinstance(p, Choice) else float(value)
-        except ValueError:
-            raise ValueError(f"--start {name} must be a number, got {value!r}") from None
+            found[name] = table.typed(space.parameters[name], value)
+        except ValueError as error:
+            raise ValueError(f"--start {name} {error}") from None
     try:
         space.encode(found)
     except ValueError as error:
@@ -228,15 +229,27 @@ def _options(args: argparse.Namespace) -> Options:
     return Options(args.timeout, args.retries, args.quiet, args.log)
 
 
+def _data(args: argparse.Namespace, space: Space) -> Any:
+    """Earlier measurements from a table; what is left out is said."""
+    if args.data is None:
+        return None
+    found = table.read(args.data, space, args.skip_rows)
+    for why in found.left_out:
+        _say(f"left out {args.data} {why}")
+    return found.points(space)
+
+
 def _tune(args: argparse.Namespace) -> int:
+    job = _job(args, args.maximize)
     opt = tune(
-        _job(args, args.maximize),
+        job,
         Path(args.out),
         _options(args),
         budget=args.budget,
         workers=args.workers,
         method=args.method,
         confirm=args.confirm,
+        data=_data(args, job.space),
     )
     found = facts.of(opt, args.out)
     if args.format == "json":

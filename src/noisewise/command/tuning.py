@@ -48,7 +48,15 @@ class Options:
 
 
 def tune(
-    job: Job, path: Path, options: Options, *, budget: int, workers: int, method: str, confirm: str
+    job: Job,
+    path: Path,
+    options: Options,
+    *,
+    budget: int,
+    workers: int,
+    method: str,
+    confirm: str,
+    data: Any = None,
 ) -> Optimizer:
     """Run ``job``, or go on with it, until the budget is spent; the ended run.
 
@@ -80,6 +88,7 @@ def tune(
             extra=job.extra,
             interrupt="return",
             maximize=job.maximize,
+            data=data,
         )
         live.finish()
         if result.status != INTERRUPTED:

@@ -16,9 +16,11 @@ import numpy as np
 from noisewise._data import data
 from noisewise._types import FloatArray
 from noisewise.methods import _gp_acquisition as acquisition
+from noisewise.models import past as earlier
 from noisewise.models.gp import Posterior
 from noisewise.models.measurements import Measurements
 from noisewise.models.model import Fit, Model, local, refit
+from noisewise.models.past import Past
 
 #: Standard deviation of the start design in unit coordinates that stands for "the whole box".
 SPREAD = 0.3
@@ -27,6 +29,8 @@ WINDOW = 40
 #: Candidates: uniform in the box, and around the best point; best measured points at which a
 #: candidate's measurement may lower the posterior mean.
 _GLOBAL, _LOCAL, _ALTERNATIVES = 100, 200, 30
+#: Values that are remembered; of more, the oldest are dropped. The model uses the nearest of them.
+_REMEMBERED = 1000
 #: Share of the steps that leave the box and are reflected; the others end on its face.
 _REFLECTED = 0.8
 #: Unit coordinates of open sides stay below this, so that nothing overflows.
@@ -76,6 +80,13 @@ class Memory:
     measured: Measurements
     fit: Fit
     told: FloatArray
+    #: Earlier data; without any, all that was measured is the run's own.
+    past: Past | None = None
+
+    @property
+    def own(self) -> Measurements:
+        """What the run has measured itself."""
+        return self.measured if self.past is None else self.past.own
 
 
 def start(low: FloatArray, high: FloatArray, x0: FloatArray, sigma0: float) -> Memory:
@@ -120,14 +131,24 @@ def propose(memory: Memory, n: int, pending: FloatArray, rng: np.random.Generato
 def learn(memory: Memory, X: FloatArray, y: FloatArray, var: FloatArray | None = None) -> Memory:
     """The memory with one more value per row of ``X``: measured, failed (nan or infinite), or
     with a known error variance."""
-    measured = memory.measured.add(X, y, var)
-    told = memory.told
-    if len(memory.measured.y) >= start_size(len(memory.x0)) and memory.measured.ok.any():
-        told = np.vstack([told, _foretold(memory, X, y)])[-WINDOW:]
-    fit = memory.fit
-    if len(measured.y) >= start_size(len(memory.x0)):
-        fit = refit(measured, fit)
-    return replace(memory, measured=measured, fit=fit, told=told)
+    own, start = memory.own.add(X, y, var).newest(_REMEMBERED), start_size(len(memory.x0))
+    told, fit = _foretold(memory, X, y), memory.fit
+    if memory.past is None:
+        fit = refit(own, fit) if len(own.y) >= start else fit
+        return replace(memory, measured=own, fit=fit, told=told)
+    past, fit = earlier.learn(memory.past, fit, own, start)
+    if past.use != memory.past.use:  # another model has foretold them
+        told = told[:0]
+    return replace(memory, measured=past.seen(), fit=fit, told=told, past=past)
+
+
+def absorb(memory: Memory, X: FloatArray, y: FloatArray, var: FloatArray) -> Memory | None:
+    """The memory with earlier values; None where they say nothing."""
+    alone = memory.fit if memory.past is None else memory.past.alone
+    past = earlier.absorb(memory.past, memory.own, alone, X, y, var)
+    if past is None:
+        return None
+    return replace(memory, measured=past.own, fit=past.alone, past=past)
 
 
 def modelled(memory: Memory) -> Model:
@@ -210,12 +231,15 @@ def reach(memory: Memory) -> tuple[FloatArray, FloatArray]:
 
 
 def _foretold(memory: Memory, X: FloatArray, y: FloatArray) -> FloatArray:
-    """Rows for ``Memory.told``: what the model said about the new values before it saw them."""
+    """``Memory.told`` with what the model said about the new values before it saw them."""
+    if len(memory.measured.y) < start_size(len(memory.x0)) or not memory.measured.ok.any():
+        return memory.told
     ok = np.isfinite(y)
     model = modelled(memory)
     mean, var = model.posterior.predict(X[ok])
     rows = [model.raw(m, v + model.posterior.noise()) for m, v in zip(mean, var, strict=True)]
-    return np.column_stack([np.reshape(rows, (-1, 2)), y[ok]])
+    told = np.column_stack([np.reshape(rows, (-1, 2)), y[ok]])
+    return np.vstack([memory.told, told])[-WINDOW:]
 
 
 def agreement(memory: Memory) -> tuple[float, float]:

@@ -51,6 +51,8 @@ class AutoMemory:
     strategy: WatchfulMemory | None = None
     #: Evaluations after which the model handed over; 0: it did not.
     handed_over: int = 0
+    #: What had come of earlier data then.
+    earlier: str = ""
     #: Evaluations that the model has learnt from, earlier data not counted.
     learnt: int = 0
 
@@ -167,7 +169,8 @@ class Auto(Method):
     def _hand_over(self, memory: AutoMemory, free: int) -> None:
         """The strategy goes on from the model's minimum, its curvature and its uncertainty."""
         assert memory.model is not None
-        seen, frame = memory.model.model.measured, memory.model.model.frame
+        seen, frame = memory.model.model.own, memory.model.model.frame
+        memory.earlier = self._gp.absorbed(memory.model)
         setup = replace(memory.setup, budget=max(1, free))
         strategy = self._watchful.start(setup, self._gp.distribution(memory.model))
         values = np.where(seen.ok, seen.y, np.inf)
@@ -187,7 +190,7 @@ class Auto(Method):
 
     def absorbed(self, memory: AutoMemory) -> str:
         method, inner = self._charge(memory)
-        return method.absorbed(inner)
+        return method.absorbed(inner) or memory.earlier
 
     def recommend(self, memory: AutoMemory) -> Recommended:
         method, inner = self._charge(memory)

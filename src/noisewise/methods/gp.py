@@ -7,7 +7,7 @@ The model is in `noisewise.models`, what it proposes in `_gp_search`, what it an
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from noisewise.methods import _gp_answer as answer
 from noisewise.methods import _gp_search as gp
 from noisewise.methods.method import (
     Distribution,
+    Earlier,
     Explanation,
     Info,
     Method,
@@ -28,11 +29,8 @@ from noisewise.methods.method import (
     Setup,
     Size,
 )
-from noisewise.models.measurements import Measurements
+from noisewise.models.past import first_look
 from noisewise.population import Population
-
-#: Points that are remembered; of more, the oldest are dropped. The model uses the nearest of them.
-_REMEMBERED = 1000
 
 
 @data
@@ -79,8 +77,10 @@ class GP(Method):
         return GPMemory(model, self.population or setup.workers)
 
     def size(self, memory: GPMemory, now: Now) -> Size:
-        d = len(memory.model.x0)
-        missing = gp.start_size(d) - len(memory.model.measured.y)
+        model, d = memory.model, len(memory.model.x0)
+        missing = gp.start_size(d) - len(model.measured.y)
+        if model.past is not None and model.past.looked == 0:
+            missing = first_look(gp.start_size(d), d) - len(model.own.y)
         k = memory.batch
         if missing > 0:  # the start design in one round
             k = max(k, min(missing, now.free))
@@ -102,9 +102,20 @@ class GP(Method):
         X = model.frame.inner(population.X)[i]
         errors = None if samples.errors is None else samples.errors[i, slot] ** 2
         with single():
-            model = gp.learn(model, X, samples.values[i, slot], errors)
-            memory.model = replace(model, measured=_newest(model.measured))
+            memory.model = gp.learn(model, X, samples.values[i, slot], errors)
             return memory, Info((noise_share(memory.model),))
+
+    def absorb(self, memory: GPMemory, data: Earlier) -> GPMemory | None:
+        model = memory.model
+        with single():
+            model_with = gp.absorb(model, model.frame.inner(data.X), data.y, data.se**2)
+        if model_with is None:
+            return None
+        memory.model = model_with
+        return memory
+
+    def absorbed(self, memory: GPMemory) -> str:
+        return "" if memory.model.past is None else memory.model.past.said()
 
     def recommend(self, memory: GPMemory) -> Recommended:
         model = memory.model
@@ -134,17 +145,13 @@ class GP(Method):
         model, most = memory.model, 10**6
         frame, seen = model.frame, model.measured
         vectors = (frame.origin, frame.unit, frame.low, frame.high, model.x0, model.spread)
-        m = len(seen.y)
         return (
             1 <= memory.batch <= most
             and all(v.shape == (n,) for v in vectors)
             and bool(np.isfinite([frame.origin, frame.unit, model.x0, model.spread]).all())
             and bool((frame.unit > 0.0).all() and (model.spread > 0.0).all())
-            and seen.X.shape == (len(seen.X), n)
-            and bool(np.isfinite(seen.X).all())
-            and seen.y.shape == seen.at.shape == seen.var.shape == (m,)
-            and bool(((seen.at >= 0) & (seen.at < len(seen.X))).all())
-            and bool((seen.var >= 0.0).all())
+            and seen.fits(n)
+            and (model.past is None or model.past.check(n))
             and model.told.shape == (len(model.told), 3)
             and model.fit.hyper.lengths.shape == (n,)
         )
@@ -159,12 +166,3 @@ def noise_share(model: gp.Memory) -> float:
     posterior = gp.modelled(model).posterior
     noise, signal = posterior.noise(), float(np.var(posterior.mean(posterior.groups.X)))
     return noise / (noise + signal) if noise + signal > 0.0 else 0.0
-
-
-def _newest(seen: Measurements) -> Measurements:
-    """The measurements without the oldest values where there are too many."""
-    if len(seen.y) <= _REMEMBERED:
-        return seen
-    kept = slice(len(seen.y) - _REMEMBERED, None)
-    rows, at = np.unique(seen.at[kept], return_inverse=True)
-    return Measurements(seen.X[rows], seen.y[kept], at.astype(np.intp), seen.var[kept])

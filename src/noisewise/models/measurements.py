@@ -61,6 +61,25 @@ class Measurements:
         """Which values are measurements, not failures."""
         return np.isfinite(self.y)
 
+    def newest(self, most: int) -> Measurements:
+        """The measurements without the oldest values where there are too many."""
+        if len(self.y) <= most:
+            return self
+        kept = slice(len(self.y) - most, None)
+        rows, at = np.unique(self.at[kept], return_inverse=True)
+        return Measurements(self.X[rows], self.y[kept], at.astype(np.intp), self.var[kept])
+
+    def fits(self, n: int) -> bool:
+        """Whether these can be measurements at points of ``n`` coordinates."""
+        m = len(self.y)
+        return (
+            self.X.shape == (len(self.X), n)
+            and bool(np.isfinite(self.X).all())
+            and self.y.shape == self.at.shape == self.var.shape == (m,)
+            and bool(((self.at >= 0) & (self.at < len(self.X))).all())
+            and bool((self.var >= 0.0).all())
+        )
+
     def near(self, x: FloatArray, lengths: FloatArray, most: int) -> Measurements:
         """The ``most`` points nearest to ``x``, distances in units of ``lengths``."""
         if len(self.X) <= most:
