@@ -23,12 +23,12 @@ def test_the_page_has_a_line_per_kind_and_its_command(
     text = (tmp_path / "warm-start.md").read_text()
     assert capsys.readouterr().out.strip() == text.strip()
     assert " ".join(options) in text
-    assert text.count("| cma-es | 2 | 40 | earlier-run | 12 |") == 1  # four landscapes, three laws
-    assert "| cma-es | 2 | 40 | constant | 12 | +0.00 | 0.00 | 0% | 100% |" in text
+    assert text.count("| cma-es | 2 | 40 | earlier-run | 8 |") == 1  # four landscapes, two laws
+    assert "| cma-es | 2 | 40 | constant | 8 | +0.00 | 0.00 | 0% | 100% |" in text
     assert (tmp_path / "warm-start-5.csv").read_text().count("\n") == 3
 
 
-@pytest.mark.parametrize("kind", [*warm_start.GOOD, *warm_start.BAD])
+@pytest.mark.parametrize("kind", sorted({*warm_start.GOOD, *warm_start.BAD} - {warm_start.TWICE}))
 def test_every_kind_of_data_lies_in_the_box(kind: str) -> None:
     X, y = warm_start._data(_case(kind), np.random.default_rng(0))
     assert X.shape == (len(y), 2)
