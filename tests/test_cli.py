@@ -443,6 +443,6 @@ def test_earlier_measurements_from_a_table(capsys: pytest.CaptureFixture[str]) -
     assert tune("--data", "old.csv", "--skip-rows", budget=30) == 0
     assert "left out old.csv line 23: x must be a number in 0.0..1.0" in capsys.readouterr().err
     assert "20 rows of earlier data" in nw.Optimizer.load("run.nw").result().message
-    assert shown(capsys)["evaluations"] == 30
+    assert shown(capsys)["spent"] == 30
     assert tune(budget=30) == 2
     assert "holds a run with data ['20 rows" in capsys.readouterr().err
