@@ -463,3 +463,21 @@ def test_a_missing_library_is_named_with_its_extra(
     said = rf"integrations.{name} needs the extra '{name}': pip install '\.\[{name}\]'"
     with pytest.raises(ModuleNotFoundError, match=said):
         extra(name)
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_estimate_is_that_of_a_result(direction: str) -> None:
+    """Wins and losses: a few equal values at the recommendation are not without error."""
+    rng = np.random.default_rng(0)
+    study = study_of(40, direction, method="watchful")
+
+    def won(trial: optuna.Trial) -> float:
+        return float(rng.random() < 0.2 + 0.3 * abs(trial.suggest_float("x", -1.0, 1.0)))
+
+    study.optimize(won, n_trials=44)
+    found = recommended_params(study)
+    assert found.n_values == 4
+    assert found.kind == "mean"
+    assert found.interval[0] <= found.value <= found.interval[1]
+    assert found.interval[1] - found.interval[0] > 0.3
+    assert found.standard_error > 0.0

@@ -97,6 +97,8 @@ def test_it_finds_what_is_good_and_says_how_good() -> None:
     assert truth > -0.02
     assert abs(found.best_score_ - truth) < 4 * 0.05 / math.sqrt(3)
     assert found.best_score_se_ > 0.0
+    r = found.result_
+    assert (found.best_score_, found.best_score_interval_) == (r.fun, r.interval)
     # The luckiest row promises more than it can keep.
     assert found.cv_results_["mean_test_score"].max() > 0.03
 

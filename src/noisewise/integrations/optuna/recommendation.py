@@ -13,7 +13,8 @@ from noisewise._types import FloatArray
 from noisewise.integrations._extra import extra
 from noisewise.integrations.optuna import records
 from noisewise.integrations.optuna.view import View, latest
-from noisewise.noise.estimate import estimate
+from noisewise.noise.background import Background
+from noisewise.noise.estimate import Estimate, estimate
 
 optuna = extra("optuna")
 
@@ -21,6 +22,8 @@ optuna = extra("optuna")
 #: parameters that are not searched; of these the best, again so many at least and this share.
 _NEAR, _NEAR_SHARE = 10, 0.5
 _BEST, _BEST_SHARE = 3, 0.25
+#: Values that count as measured at once where the shape of the noise is looked at.
+_ROUND = 10
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,9 @@ class Recommended:
     ``value`` is the mean of the ``n_values`` trials that measured these very parameters after they
     had been chosen, ``standard_error`` its standard error. Where there are fewer than two,
     ``n_values`` is 0 and both are those of the last generation, which was sampled around the
-    recommendation and not selected. nan where too little is known.
+    recommendation and not selected. nan where too little is known. ``interval`` and ``kind`` are as
+    ``interval`` and ``estimate`` of a `noisewise.Result`: trials after the last of ``n_trials``
+    measure the recommendation.
 
     >>> from noisewise.integrations.optuna import Recommended
     >>> Recommended({"rate": 0.01}, value=0.5, standard_error=0.1, n_values=10).params
@@ -46,6 +51,8 @@ class Recommended:
     value: float
     standard_error: float
     n_values: int
+    interval: tuple[float, float] = (math.nan, math.nan)
+    kind: str = "unknown"
 
 
 def recommended_params(study: Any) -> Recommended:
@@ -71,12 +78,13 @@ def recommended_params(study: Any) -> Recommended:
     params = {} if model is None else _rest(view, model)
     measured = np.array(_measured(study, view, best.x, params))
     n = len(measured) if len(measured) >= 2 else 0
-    value, error = best.fun, best.fun_se
+    found = Estimate(best.fun, best.fun_se, *best.interval, best.kind)
     if n:
-        found = estimate(measured)
-        value, error = found.value, found.se
+        found = estimate(measured, background=_noise(study, view))
     params |= view.points.named.decode(best.x)
-    return Recommended(params, records.minimised(study, value), error, n)
+    value, *ends = (records.minimised(study, v) for v in (found.value, found.low, found.high))
+    low, high = sorted(ends)
+    return Recommended(params, value, found.se, n, (low, high), found.kind)
 
 
 def measure(study: Any, trial: Any, view: View, waited: float) -> dict[str, Any]:
@@ -109,6 +117,15 @@ def _measured(study: Any, view: View, x: FloatArray, rest: dict[str, Any]) -> li
         if view.points.has(trial, x)
         and all(trial.params.get(name, value) == value for name, value in rest.items())
     ]
+
+
+def _noise(study: Any, view: View) -> Background:
+    """What the values that the run has learnt from say about the noise."""
+    values = np.array([records.minimised(study, trial.value) for trial in view.learnt(study)])
+    seen = Background()
+    for i in range(0, len(values), _ROUND):
+        seen = seen.saw(values[i : i + _ROUND])
+    return seen
 
 
 # -- parameters that are not searched

@@ -18,7 +18,6 @@ from noisewise.integrations.sklearn.fits import SCORE, Fit, Job, for_refit, not_
 from noisewise.integrations.sklearn.spaces import Branches, named, parts
 from noisewise.integrations.sklearn.table import results
 from noisewise.methods import Method
-from noisewise.noise.estimate import estimate
 from noisewise.optimizer import Optimizer
 from noisewise.report import logger
 from noisewise.report.progress import Progress
@@ -75,9 +74,10 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
     best_params_, best_index_
         The recommendation, which is the last row of ``cv_results_`` and need not be of rank 1:
         a row with few fits ranks high by luck.
-    best_score_, best_score_se_
-        Mean score of the fits that measured the recommendation after it had been chosen, one per
-        fold, and its standard error.
+    best_score_, best_score_se_, best_score_interval_
+        ``fun``, ``fun_se`` and ``interval`` of ``result_``: the mean score of the fits that
+        measured the recommendation after it had been chosen, one per fold, its standard error and
+        a 95 % interval.
     cv_results_
         One row for each set of parameters, as in ``GridSearchCV``; folds without a fit are nan and
         ``n_fits`` says how many fits a row rests on.
@@ -246,8 +246,9 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         train = bool(self.return_train_score)
         self.cv_results_ = results(rows, space.names, self.n_splits_, metrics, train)
         self.best_index_ = len(rows) - 1
-        found = estimate(np.array([f.score for f in rows[-1]]))
-        self.best_score_, self.best_score_se_ = found.value, found.se
+        best = self.result_
+        self.best_score_ = best.fun if best.estimate != "unknown" else math.nan
+        self.best_score_se_, self.best_score_interval_ = best.fun_se, best.interval
 
     def _refit(self, X: Any, y: Any, params: Mapping[str, Any], seed: int) -> None:
         start = time.perf_counter()
