@@ -11,10 +11,10 @@ from noisewise._types import FloatArray
 
 #: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
 _RACE, _CONFIRM = 0.4, 0.6
-_RACE_LEAST, _CONFIRM_LEAST = 4, 8
-#: Largest part of a small budget that both may take, and the dimension from which on finalists
-#: differ too little for a race.
-_PART, _RACE_BELOW = 4, 10
+_RACE_LEAST, _CONFIRM_LEAST = 4, 7
+#: A confirmation takes at most one part in so many of a small budget, both together one in so
+#: many, else there is no race; and the dimension from which on finalists differ too little for one.
+_PART, _PART_BOTH, _RACE_BELOW = 4, 8, 10
 #: Decades of regret that a search which makes steady progress may lose to both.
 _LOSS = 0.03
 
@@ -38,7 +38,7 @@ def reserve(budget: int, dimension: int, deterministic: bool = False, pace: floa
     root = math.sqrt(budget)
     confirm = min(max(_CONFIRM_LEAST, round(_CONFIRM * root)), budget // _PART)
     race = max(_RACE_LEAST, round(_RACE * root)) if dimension < _RACE_BELOW else 0
-    if race + confirm > budget // _PART:
+    if race + confirm > budget // _PART_BOTH:
         race = 0
     if (race + confirm) * pace > _LOSS:
         part = _LOSS / (pace * (race + confirm))

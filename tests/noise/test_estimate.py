@@ -146,6 +146,19 @@ def test_two_equal_wins_are_not_determinism() -> None:
     assert math.isnan(estimate(np.ones(2)).se)  # nothing else is known: they may be wins
 
 
+def test_where_the_noise_vanishes_values_are_exact() -> None:
+    noisy = Background().saw(np.linspace(0.0, 1.0, 30)).compared(np.array([[1.0, 1.5]]))
+    assert estimate(np.full(8, 10.0), background=noisy).kind == "exact"
+    assert math.isnan(estimate(np.full(3, 10.0), background=noisy).se)
+
+
+def test_last_digits_are_no_noise() -> None:
+    y = 0.3 * (1.0 + np.array([0.0, 1e-16, -2e-16, 3e-15]))
+    calm = Background().saw(np.linspace(0.0, 1.0, 30)).compared(y[None])
+    assert calm.deterministic
+    assert estimate(y, background=calm).kind == "exact"
+
+
 def test_equal_values_of_a_continuous_objective_are_exact() -> None:
     seen = Background().saw(np.linspace(0.0, 1.0, 30))
     assert estimate(np.full(2, 0.3), background=seen).kind == "exact"

@@ -19,6 +19,11 @@ _LISTED = 20
 #: Repeated evaluations that must agree, and the different values that they must agree on, before
 #: values with ties count as deterministic: where wins are rare, losses agree by chance.
 _AGREED, _AGREED_ON = 12, 2
+#: Values that differ by less than this part of them agree: the last digits of a vectorised
+#: objective may depend on what else is evaluated.
+ROUNDING = 1e-12
+#: Groups of values as which the opinion counts that their skewness is that of the landscape.
+_DOUBT = 3.0
 
 
 @data
@@ -58,7 +63,7 @@ class Background:
             return self
         first, again = values[:, :1], values[:, 1:]
         both = np.isfinite(first) & np.isfinite(again)
-        same = both & (first == again)
+        same = both & np.isclose(first, again, rtol=ROUNDING, atol=0.0)
         agreed = int(same.sum())
         differed = int(both.sum()) - agreed
         on = self.agreed_on
@@ -98,5 +103,7 @@ class Background:
 
     @property
     def skew(self) -> float | None:
-        """Skewness of the values of a round, averaged over rounds; None if it is not known."""
-        return self.shape.skew if self.shape.groups else None
+        """Skewness of the values of a round, averaged over rounds and smaller where they are few;
+        None if it is not known."""
+        groups = self.shape.groups
+        return self.shape.skew * groups / (groups + _DOUBT) if groups else None

@@ -14,9 +14,11 @@ import numpy as np
 from noisewise._data import data
 from noisewise._types import FloatArray
 from noisewise.noise import intervals
-from noisewise.noise.background import Background
+from noisewise.noise.background import ROUNDING, Background
 from noisewise.noise.intervals import UNKNOWN, Interval
 
+#: Equal values at a point that show no noise there although other points have some.
+_CALM = 4
 Kind = Literal["mean", "median", "exact", "unknown"]
 
 
@@ -87,8 +89,8 @@ def estimate(
 
 def _unknown_errors(y: FloatArray, run: Background) -> tuple[Interval, Kind]:
     """Interval and kind for sorted finite values."""
-    value, equal = float(y[0]), bool(y[0] == y[-1])
-    if equal and run.deterministic:
+    value, equal = float(y[0]), bool(np.isclose(y[0], y[-1], rtol=ROUNDING, atol=0.0))
+    if equal and (run.deterministic or _calm(len(y), run)):
         return Interval(value, 0.0, value, value), "exact"
     levels = np.union1d(run.levels, y) if run.discrete else run.levels
     if len(levels) == 2:
@@ -101,9 +103,13 @@ def _unknown_errors(y: FloatArray, run: Background) -> tuple[Interval, Kind]:
         at = int(levels.searchsorted(value))
         below, above = float(levels[max(0, at - 1)]), float(levels[min(at + 1, len(levels) - 1)])
         return intervals.same(value, len(y), below, above), "mean"
-    if len(y) > 1 and run.n > len(y) and not run.discrete and run.differed == 0:
-        return Interval(value, 0.0, value, value), "exact"
     return Interval(value, math.nan, math.nan, math.nan), "mean"
+
+
+def _calm(n: int, run: Background) -> bool:
+    """Whether ``n`` equal values at one point mean that there is no noise there: values of the run
+    are continuous, so they do not agree by chance. More are needed if others have differed."""
+    return not run.discrete and run.n > n >= (2 if run.differed == 0 else _CALM)
 
 
 def expected_width(found: Estimate, more: int) -> float:
