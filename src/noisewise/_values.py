@@ -56,3 +56,23 @@ def _real(value: Any) -> float:
     except Exception:  # whatever its conversion to an array raises
         said = shown(value, 60)
     raise BadValueError(f"the objective must return one real number, got {said}")
+
+
+def as_error(se: Any) -> float | None:
+    """A standard error as a number, None if unknown."""
+    if se is None:
+        return None
+    if not isinstance(se, Real) or isinstance(se, bool) or not 0.0 <= float(se) < math.inf:
+        raise ValueError(f"se must be a non-negative finite number or None, got {shown(se)}")
+    return float(se)
+
+
+def entries(name: str, values: Any, n: int) -> list[Any]:
+    """``values`` as a list of ``n``."""
+    try:
+        found = list(values)
+    except TypeError:
+        raise ValueError(f"{name} must have one entry per id ({n}), got {shown(values)}") from None
+    if len(found) != n:
+        raise ValueError(f"{name} must have one entry per id ({n}), got {len(found)}")
+    return found

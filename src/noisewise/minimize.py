@@ -15,7 +15,7 @@ from noisewise import executors, fingerprint
 from noisewise._check import arguments, flag, one_of, shown
 from noisewise._values import LARGEST, as_value
 from noisewise.checkpoint import Journal
-from noisewise.errors import BadValueError, CheckpointError, EvaluationError
+from noisewise.errors import BadValueError, EvaluationError
 from noisewise.executors import Evaluator, Outcome
 from noisewise.executors.base import EvaluationTimeout, Limits
 from noisewise.methods import Method
@@ -23,6 +23,7 @@ from noisewise.optimizer import Optimizer
 from noisewise.report import logger
 from noisewise.report.progress import Progress
 from noisewise.result import Result
+from noisewise.resume import resume
 from noisewise.space import Space, name_problem
 
 
@@ -167,7 +168,7 @@ def minimize(
         try:
             if journal is not None:
                 opt._about["objective"] = fingerprint.of(objective)
-                opt = _resume(journal, opt)
+                opt = resume(journal, opt)
             bar = Progress(opt, True, logger.stream()) if progress else None
             return _loop(opt, evaluator, journal, on_error, callback, bar)
         except KeyboardInterrupt as error:
@@ -339,51 +340,3 @@ def _wants_to_stop(callback: Callable[[Result], Any], intermediate_result: Resul
     except StopIteration:
         return True
     return False
-
-
-def _resume(journal: Journal, fresh: Optimizer) -> Optimizer:
-    """The run kept in the checkpoint if there is one, else ``fresh``; the journal is open."""
-    journal.lock()
-    opt = fresh
-    if journal.path.exists():
-        opt = Optimizer.load(journal.path, fresh.method)
-        old, new = _arguments(opt), _arguments(fresh)
-        for what in old:
-            if old[what] != new[what] and (what != "rng" or None not in (old[what], new[what])):
-                raise CheckpointError(
-                    f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
-                    f"{shown(new[what])}: give the same arguments or another path"
-                )
-        fingerprint.compare(journal.path, opt._about, fresh._about)
-        _regrant(opt, fresh.budget, journal.path)
-    journal.open(opt.method, opt._run, opt.extra, opt._about)
-    return opt
-
-
-def _regrant(opt: Optimizer, budget: int, path: Path) -> None:
-    """Give a run that is resumed this budget."""
-    used = opt._run.ledger.charged
-    if budget < used:
-        raise CheckpointError(
-            f"budget must be at least {used}, which the run in {path} has used already, got "
-            f"{budget}"
-        )
-    if budget != opt.budget:
-        opt._search.regrant(budget)
-
-
-def _arguments(opt: Optimizer) -> dict[str, Any]:
-    """What has to be the same when a run is resumed."""
-    run, setup = opt._run, opt._run.setup
-    return {
-        "dimension": opt.dimension,
-        "confirm": "auto" if setup.adaptive else setup.confirm,
-        "bounds": tuple(side.tolist() for side in setup.box.bounds),
-        "x0": setup.box.outer(setup.mean).tolist(),
-        "sigma0": setup.sigma,
-        "space": opt.space,
-        "maximize": opt.maximize,
-        "data": opt._about.get("data"),
-        "rng": run.seed,  # None if it is no number, which may mean any
-        "extra": opt.extra,
-    }

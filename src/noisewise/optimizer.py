@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from numbers import Real
 from typing import Any, overload
 
 import numpy as np
@@ -15,13 +14,13 @@ import numpy as np
 from noisewise import checkpoint, earlier, methods, problem, result
 from noisewise._check import flag, integer, shown, whole
 from noisewise._types import FloatArray
-from noisewise._values import LARGEST, as_value
+from noisewise._values import LARGEST, as_error, as_value, entries
 from noisewise.budget import Ledger
 from noisewise.errors import CheckpointError
 from noisewise.methods import Method
 from noisewise.methods.method import Earlier, Setup
 from noisewise.rehearsal import rehearse
-from noisewise.reserve import Reserve, reserve
+from noisewise.reserve import reserve_for
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
 from noisewise.run import Run, begin
 from noisewise.search import Search
@@ -95,9 +94,9 @@ class Optimizer:
         budget = whole("budget", budget, least=1)
         self._space, x0, bounds = name_problem(space, x0, bounds)
         box, mean, sigma = problem.describe(x0, bounds, sigma0)
-        kept = _kept(confirm, budget, len(mean))
+        kept = reserve_for(confirm, budget, len(mean))
         workers = integer("workers", workers, least=1)
-        chosen = resolve(method)
+        chosen = methods.resolve(method)
         setup = Setup(
             box,
             mean,
@@ -152,7 +151,7 @@ class Optimizer:
         several = type(id) is list or isinstance(id, (Sequence, np.ndarray))
         if not several or isinstance(id, str):
             self._check_id(id)
-            errors = None if se is None else [_error(se)]
+            errors = None if se is None else [as_error(se)]
             number = as_value(value, self.maximize)
             if x is not None:
                 self._tell_moved([int(id)], [number], errors, [x])
@@ -169,8 +168,8 @@ class Optimizer:
             if plain and sum(map(abs, numbers := array.tolist())) < LARGEST:
                 search.tell(ids, [-v for v in numbers] if self.maximize else numbers)
                 return
-        values = [as_value(v, self.maximize) for v in _entries("value", value, len(ids))]
-        errors = None if se is None else list(map(_error, _entries("se", se, len(ids))))
+        values = [as_value(v, self.maximize) for v in entries("value", value, len(ids))]
+        errors = None if se is None else list(map(as_error, entries("se", se, len(ids))))
         for one in ids:  # all of them, before any counts
             self._check_id(one)
         if len(set(ids)) < len(ids):
@@ -178,7 +177,7 @@ class Optimizer:
             raise ValueError(f"trial {twice} is told twice in one call")
         ids = list(map(int, ids))
         if x is not None:
-            self._tell_moved(ids, values, errors, _entries("x", x, len(ids)))
+            self._tell_moved(ids, values, errors, entries("x", x, len(ids)))
         else:
             search.tell(ids, values, errors)
 
@@ -383,48 +382,3 @@ class Optimizer:
             raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
         opt._search.hand_out_again()
         return opt
-
-
-def _kept(confirm: Any, budget: int, dimension: int) -> Reserve:
-    """Evaluations to keep for the last phase."""
-    if isinstance(confirm, str) and confirm == "auto":
-        return reserve(budget, dimension)
-    try:
-        n = whole("confirm", confirm, least=0)
-    except ValueError:
-        raise ValueError(
-            f"confirm must be 'auto' or a whole number of at least 0, got {shown(confirm)}"
-        ) from None
-    if n >= budget:
-        raise ValueError(f"confirm must be smaller than the budget {budget}, got {n}")
-    return Reserve(0, n)
-
-
-def resolve(method: str | Method) -> Method:
-    """A method object from a name or an object."""
-    if isinstance(method, str):
-        return methods.get(method)
-    if isinstance(method, Method):
-        return method
-    known = ", ".join(methods.names())
-    raise ValueError(f"method must be one of {known} or a method object, got {shown(method)}")
-
-
-def _error(se: Any) -> float | None:
-    """A standard error as a number, None if unknown."""
-    if se is None:
-        return None
-    if not isinstance(se, Real) or isinstance(se, bool) or not 0.0 <= float(se) < math.inf:
-        raise ValueError(f"se must be a non-negative finite number or None, got {shown(se)}")
-    return float(se)
-
-
-def _entries(name: str, values: Any, n: int) -> list[Any]:
-    """``values`` as a list of ``n``."""
-    try:
-        found = list(values)
-    except TypeError:
-        raise ValueError(f"{name} must have one entry per id ({n}), got {shown(values)}") from None
-    if len(found) != n:
-        raise ValueError(f"{name} must have one entry per id ({n}), got {len(found)}")
-    return found

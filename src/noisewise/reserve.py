@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from noisewise._check import shown, whole
 from noisewise._types import FloatArray
 
 #: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
@@ -58,3 +59,18 @@ def pace(evaluations: FloatArray, sigma: FloatArray) -> float:
     if not (spent > 0.0 and 0.0 < now < before < math.inf):
         return 0.0
     return 2.0 * (math.log10(before) - math.log10(now)) / spent
+
+
+def reserve_for(confirm: Any, budget: int, dimension: int) -> Reserve:
+    """Evaluations to keep for the last phase."""
+    if isinstance(confirm, str) and confirm == "auto":
+        return reserve(budget, dimension)
+    try:
+        n = whole("confirm", confirm, least=0)
+    except ValueError:
+        raise ValueError(
+            f"confirm must be 'auto' or a whole number of at least 0, got {shown(confirm)}"
+        ) from None
+    if n >= budget:
+        raise ValueError(f"confirm must be smaller than the budget {budget}, got {n}")
+    return Reserve(0, n)

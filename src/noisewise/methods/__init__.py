@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from noisewise._check import shown
 from noisewise.methods.auto import Auto
 from noisewise.methods.cmaes import CMAES
 from noisewise.methods.gp import GP
@@ -87,3 +88,13 @@ def get(name: str, **options: Any) -> Method:
         return cls(**(defaults | options))
     except TypeError as error:
         raise ValueError(f"method {name!r} does not take these options: {error}") from None
+
+
+def resolve(method: str | Method) -> Method:
+    """A method object from a name or an object."""
+    if isinstance(method, str):
+        return get(method)
+    if isinstance(method, Method):
+        return method
+    known = ", ".join(names())
+    raise ValueError(f"method must be one of {known} or a method object, got {shown(method)}")

@@ -13,8 +13,7 @@ from noisewise._check import integer, positive_real, shown
 from noisewise.integrations.optuna import records
 from noisewise.integrations.optuna.distributions import named
 from noisewise.integrations.optuna.view import View
-from noisewise.methods import Method
-from noisewise.optimizer import resolve
+from noisewise.methods import Method, resolve
 
 
 @dataclass(frozen=True)
