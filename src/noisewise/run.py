@@ -202,8 +202,13 @@ class Run:
         )
 
     def _history_fits(self) -> bool:
-        rows, n = self.history.rows, self.history.n
-        return rows.ndim == 2 and rows.shape[1] == len(self.history.columns) and 0 <= n <= len(rows)
+        rows, n, columns = self.history.rows, self.history.n, self.history.columns
+        return (
+            rows.ndim == 2
+            and rows.shape[1] == len(columns)
+            and 0 <= n <= len(rows)
+            and columns[: len(COLUMNS)] == COLUMNS
+        )
 
 
 def begin(

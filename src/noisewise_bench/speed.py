@@ -1,13 +1,14 @@
 """Time per generation, against pycma and cmaes in one run, and time to import the library.
 
 ``python -m noisewise_bench.speed`` prints the tables of docs/performance.md. Times are CPU times of
-this process (of the child process for imports), medians of interleaved blocks, so that whatever
-else the machine does hits everyone alike; the ratios are what to look at.
+this process (of the child process for imports), lower quartiles of interleaved blocks: whatever
+else the machine does only ever adds to them. The ratios are what to look at.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import statistics
 import subprocess
@@ -133,25 +134,31 @@ def whole_runs(d: int, diagonal: bool, generations: int) -> dict[str, Generation
 def imports(blocks: int) -> None:
     """CPU time of a Python process that imports the library, over one that imports numpy."""
     seen: dict[str, list[float]] = {"numpy": [], "noisewise": []}
+    # With compiled files, as an installed package has them.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(blocks + 1):
         for name, times in seen.items():
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([sys.executable, "-c", f"import {name}"], check=True)
+            subprocess.run([sys.executable, "-c", f"import {name}"], check=True, env=environment)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
             times.append(used)
     # Without the first of each, which may have to compile.
-    ours, numpy = (statistics.median(seen[name][1:]) for name in ("noisewise", "numpy"))
+    ours, numpy = (_quartile(seen[name][1:]) for name in ("noisewise", "numpy"))
     print(f"\nimport noisewise / import numpy: {ours / numpy:.1f} ({1e3 * ours:.0f} ms)")
 
 
 def interleaved(contenders: dict[str, Generation], blocks: int, size: int) -> dict[str, float]:
-    """Median over blocks of the mean seconds per generation, blocks taken in turns."""
+    """Lower quartile over blocks of the mean seconds per generation, blocks taken in turns."""
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(blocks):
         for name, generation in contenders.items():
             times[name].append(sum(generation() for _ in range(size)) / size)
-    return {name: statistics.median(seen) for name, seen in times.items()}
+    return {name: _quartile(seen) for name, seen in times.items()}
+
+
+def _quartile(times: list[float]) -> float:
+    return statistics.quantiles(times, n=4, method="inclusive")[0]
 
 
 def peers(blocks: int) -> None:
