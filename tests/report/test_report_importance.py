@@ -131,3 +131,21 @@ def test_the_page_and_the_data_say_it() -> None:
     listed = text.as_data(told)["importance"]
     assert listed[0] == {"name": "units", "share": told.importances[0].share, "clear": True}
     assert told.spreads[1].narrowed < 0.5
+
+
+@pytest.mark.parametrize("space", [None, {"a": "0..1", "b": "0..1", "word": ["s", "t", "u"]}])
+def test_a_model_says_what_mattered_to_it(space: Any) -> None:
+    rng = np.random.default_rng(0)
+    options: dict[str, Any] = {"bounds": [(0, 1)] * 3} if space is None else {"space": space}
+    opt = nw.Optimizer(budget=60, rng=0, method="auto", **options)
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, 3.0 * (trial.x[0] - 0.3) ** 2 + 0.03 * rng.normal())
+    found = facts.of(opt, "run")
+    first, *others = found.importances
+    assert first.name == ("x1" if space is None else "a")
+    assert len(others) == 2
+    assert first.share > 0.8
+    assert first.clear
+    assert all(other.share < 0.2 and not other.clear for other in others)
+    assert "takes part in" in page(found)

@@ -15,14 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisewise._types import FloatArray
+from noisewise._types import FloatArray, IntArray
 from noisewise.methods._gp_acquisition import descend
-from noisewise.methods._gp_search import Memory, candidates, modelled
+from noisewise.methods._gp_search import Memory, candidates, modelled, reach, start_size
+from noisewise.methods.method import Sensitivity
+from noisewise.models import kernel
 from noisewise.models.gp import Posterior
 from noisewise.models.model import local
 
 #: Largest ratio of the axes' variances in the distribution handed over.
 _CONDITION = 1e4
+#: Points over which the effect of coordinates is averaged.
+_POINTS = 200
 #: Joint draws of the posterior from which the expected improvement is taken.
 _DRAWS = 200
 
@@ -89,6 +93,32 @@ def improvement(memory: Memory) -> float:
     gain = float(np.mean(drawn[:, 0] - drawn.min(axis=1)))
     now, then = (model.expected(float(mean[0]) - less, 0.0)[0] for less in (0.0, gain))
     return max(0.0, now - then)
+
+
+def sensitivities(memory: Memory, blocks: list[IntArray]) -> list[Sensitivity]:
+    """Total effects (Jansen's estimator): half the mean square by which the posterior mean changes
+    where one block of coordinates is drawn afresh, over its variance. Points are uniform over the
+    range that is searched, and always the same ones. Empty before there is a model."""
+    if len(memory.measured.y) < start_size(len(memory.x0)) or not memory.measured.ok.any():
+        return []
+    process, rng = modelled(memory).posterior, np.random.default_rng(0)
+    low, high = reach(memory)
+    X, fresh = (low + rng.random((_POINTS, len(low))) * (high - low) for _ in range(2))
+    mean, V = process.project(X)
+    variance = max(float(np.var(mean)), np.finfo(float).tiny)
+    found = []
+    for block in blocks:
+        Y = X.copy()
+        Y[:, block] = fresh[:, block]
+        other, W = process.project(Y)
+        change = float(np.mean((other - mean) ** 2))
+        # The posterior variance of the change, pair by pair.
+        Z = [kernel.scaled(P, process.hyper) for P in (X, Y)]
+        prior = sum(kernel.variance(P, process.hyper) for P in Z)
+        prior -= 2.0 * np.diagonal(kernel.covariance(Z[0], Z[1], process.hyper))
+        unknown = float(np.mean(prior - np.sum((V - W) ** 2, axis=0)))
+        found.append(Sensitivity(min(1.0, 0.5 * change / variance), change > unknown))
+    return found
 
 
 def distribution(memory: Memory) -> tuple[FloatArray, float, FloatArray]:

@@ -27,6 +27,7 @@ from noisewise.methods.method import (
     Method,
     Now,
     Recommended,
+    Sensitivity,
     Setup,
     Size,
 )
@@ -199,6 +200,10 @@ class Auto(Method):
     def finalists(self, memory: AutoMemory) -> FloatArray:
         method, inner = self._charge(memory)
         return method.finalists(inner)
+
+    def sensitivities(self, memory: AutoMemory, blocks: list[IntArray]) -> list[Sensitivity]:
+        method, inner = self._charge(memory)
+        return method.sensitivities(inner, blocks)
 
     def improvement(self, memory: AutoMemory) -> float:
         method, inner = self._charge(memory)

@@ -15,7 +15,7 @@ import numpy as np
 from noisewise._check import integer
 from noisewise._data import data
 from noisewise._threads import single
-from noisewise._types import FloatArray
+from noisewise._types import FloatArray, IntArray
 from noisewise.methods import _gp_answer as answer
 from noisewise.methods import _gp_search as gp
 from noisewise.methods.method import (
@@ -26,6 +26,7 @@ from noisewise.methods.method import (
     Method,
     Now,
     Recommended,
+    Sensitivity,
     Setup,
     Size,
 )
@@ -126,6 +127,10 @@ class GP(Method):
     def finalists(self, memory: GPMemory) -> FloatArray:
         with single():
             return memory.model.frame.outer(answer.finalists(memory.model))
+
+    def sensitivities(self, memory: GPMemory, blocks: list[IntArray]) -> list[Sensitivity]:
+        with single():
+            return answer.sensitivities(memory.model, blocks)
 
     def improvement(self, memory: GPMemory) -> float:
         with single():

@@ -110,6 +110,14 @@ class Recommended(NamedTuple):
     fun: float = math.nan
 
 
+class Sensitivity(NamedTuple):
+    """The part of a model's variance in which some coordinates take part, and whether it is larger
+    than what the model does not know about them."""
+
+    share: float
+    clear: bool
+
+
 @dataclass(frozen=True)
 class Explanation:
     """What a method has to say about a run.
@@ -196,6 +204,11 @@ class Method(ABC):
         """The memory when the budget has changed, which ``setup`` has. Called between two rounds.
         Override it where a schedule or a choice depends on the budget."""
         return memory
+
+    def sensitivities(self, memory: Any, blocks: list[IntArray]) -> list[Sensitivity]:
+        """How much each block of coordinates (indices) matters to a model, over the range that it
+        searches; empty without a model."""
+        return []
 
     def improvement(self, memory: Any) -> float:
         """By how much the best point is better than the recommended one, as far as a model expects

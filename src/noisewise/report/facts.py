@@ -14,7 +14,7 @@ from noisewise.noise.diagnostics import CHECKS
 from noisewise.optimizer import Optimizer
 from noisewise.outlook import Outlook
 from noisewise.population import CONFIRMATION, RACE, SEARCH
-from noisewise.report.importance import Importance, importances
+from noisewise.report.importance import Importance, importances, modelled
 from noisewise.report.words import number, valued
 from noisewise.run import Run
 from noisewise.space import Choice, Space
@@ -86,7 +86,8 @@ class Facts:
     exact: bool
     history: dict[str, FloatArray]
     spreads: list[Spread]
-    #: Parameters by how much they mattered among the newest ``compared`` candidates.
+    #: Parameters by how much they mattered among the newest ``compared`` candidates, or to the
+    #: model (then ``compared`` is 0).
     importances: list[Importance]
     compared: int
     checks: list[Check]
@@ -104,6 +105,7 @@ def of(opt: Optimizer, title: str) -> Facts:
     best = np.fmax if opt.maximize else np.fmin
     history["luckiest"] = best.accumulate(history["best_value"])
     recommended = _named(space, result.x)
+    by_model = modelled(opt, space)
     return Facts(
         title=title,
         method=str(result.method),
@@ -133,8 +135,8 @@ def of(opt: Optimizer, title: str) -> Facts:
         exact=told.deterministic is True or result.estimate == "exact",
         history=history,
         spreads=_spreads(opt, space, result.x),
-        importances=_importances(run, space),
-        compared=run.seen.size,
+        importances=by_model or _importances(run, space),
+        compared=0 if by_model else run.seen.size,
         checks=_checks(result.diagnostics),
         residuals=told.residuals,
         command=_command(opt.extra, recommended),

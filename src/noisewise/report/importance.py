@@ -1,7 +1,8 @@
-"""Which parameters mattered, from how candidates of one generation were ranked.
+"""Which parameters mattered, from how candidates of one generation were ranked, or from the model.
 
-Over a whole run everything changes at once: the search closes in and values fall, so any parameter
-that drifts seems to matter. Within a generation candidates differ by chance only. So ranks are
+A model proposes one candidate at a time, so there are no ranks to explain; it is asked itself.
+Otherwise ranks are looked at. Over a whole run everything changes at once: the search closes in and
+values fall, so any parameter that drifts seems to matter. Within a generation candidates differ by chance only. So ranks are
 explained generation by generation, and what is explained is averaged.
 
 | symbol | meaning | shape |
@@ -21,6 +22,7 @@ import numpy as np
 from scipy.special import gammaincc, ndtri
 
 from noisewise._types import FloatArray, IntArray
+from noisewise.optimizer import Optimizer
 from noisewise.space import Choice, Space
 
 #: Fewer candidates than this, in generations large enough to count, tell nothing.
@@ -32,7 +34,8 @@ _LEVEL = 0.05
 @dataclass(frozen=True)
 class Importance:
     """A parameter: the part of the ranks within a generation that it explains alone, less what
-    chance explains, and whether chance would explain it all."""
+    chance explains, and whether chance would explain it all. From a model: the part of the
+    variance of its values in which the parameter takes part, and whether it is sure of that."""
 
     name: str
     share: float
@@ -60,6 +63,31 @@ def importances(
         for (name, (share, _)), sure in zip(found.items(), clear, strict=True)
     ]
     return sorted(out, key=lambda i: -i.share)
+
+
+def modelled(opt: Optimizer, space: Space | None) -> list[Importance]:
+    """The parameters by how much they matter to the model in charge; empty if there is none."""
+    free = np.less(*opt._run.setup.box.bounds)
+    place = np.cumsum(free) - 1
+    blocks = {}
+    for name, columns in _blocks(opt.dimension, space).items():
+        block = np.array([place[j] for j in columns if free[j]], dtype=np.intp)
+        if len(block):
+            blocks[name] = block
+    found = opt.method.sensitivities(opt._run.memory, list(blocks.values()))
+    out = [Importance(name, *one) for name, one in zip(blocks, found, strict=True)] if found else []
+    return sorted(out, key=lambda i: -i.share)
+
+
+def _blocks(dimension: int, space: Space | None) -> dict[str, range]:
+    """Coordinates of each parameter."""
+    if space is None:
+        return {f"x{j + 1}": range(j, j + 1) for j in range(dimension)}
+    found, start = {}, 0
+    for name, p in space.parameters.items():
+        found[name] = range(start, start + p.width)
+        start += p.width
+    return found
 
 
 def _explained(blocks: list[tuple[FloatArray, FloatArray]]) -> tuple[float, float]:

@@ -228,8 +228,9 @@ def _budget(facts: Facts) -> str:
 def _importance(facts: Facts) -> str:
     if not facts.importances:
         return ""
+    of = "ranks" if facts.compared else "variance"
     rows = "".join(
-        f'<div class="row"><bdi>{escape(i.name)}</bdi>: {i.share:.0%} of the ranks, '
+        f'<div class="row"><bdi>{escape(i.name)}</bdi>: {i.share:.0%} of the {of}, '
         f"{'mattered' if i.clear else 'not told apart from chance'}"
         f'<div class="track" aria-hidden="true"><i style="left:0;width:{100 * i.share:.2f}%"></i>'
         "</div></div>"
@@ -247,6 +248,15 @@ def _importance(facts: Facts) -> str:
         "parameters seem to matter alike. Not told apart from chance does not mean that a "
         "parameter has no effect."
     )
+    if not facts.compared:
+        method = (
+            "The part of the variance of the model's values over the whole range that a parameter "
+            "takes part in, alone or together with others: the parts may add up to more than one."
+        )
+        limits = (
+            "Not told apart from chance means that the model is less sure of the effect than the "
+            "effect is large."
+        )
     return (
         f'{_paragraph(method, "soft")}<div class="spread">{rows}</div>{_paragraph(limits, "soft")}'
     )
