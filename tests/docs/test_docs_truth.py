@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from docs_blocks import ROOT
 
@@ -19,6 +20,21 @@ from noisewise.integrations import optuna as integrations_optuna
 from noisewise.integrations import sklearn as integrations_sklearn
 from noisewise_bench import campaign, headline, problem, score
 from noisewise_bench.problems import registry
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/start.md"])
+def test_the_first_example_prints_an_interval_that_holds_the_truth(
+    page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    code = next(block for block in blocks if "nw.minimize(flight" in block)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    found = re.search(r"95 % interval (\S+) to ([^\s),]+)", capsys.readouterr().out)
+    assert found is not None
+    truth = float(((names["r"].x - 0.3) ** 2).sum() * np.exp(0.5))
+    assert float(found[1]) <= truth <= float(found[2])
 
 
 @pytest.mark.parametrize("page", headline.PAGES)

@@ -2,8 +2,8 @@
 
 A model proposes one candidate at a time, so there are no ranks to explain; it is asked itself.
 Otherwise ranks are looked at. Over a whole run everything changes at once: the search closes in and
-values fall, so any parameter that drifts seems to matter. Within a generation candidates differ by chance only. So ranks are
-explained generation by generation, and what is explained is averaged.
+values fall, so any parameter that drifts seems to matter. Within a generation candidates differ by
+chance only. So ranks are explained generation by generation, and what is explained is averaged.
 
 | symbol | meaning | shape |
 |---|---|---|
