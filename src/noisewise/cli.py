@@ -172,6 +172,7 @@ def _probe_parser(commands: Any) -> None:
     )
     _program_options(add)
     add("--n", type=int, help="points, each evaluated twice (default: a population)")
+    add("--budget", type=int, help="say whether so many evaluations are enough to tune it")
 
 
 def _show_parser(commands: Any) -> None:
@@ -271,7 +272,13 @@ def _probe(args: argparse.Namespace) -> int:
         "evaluations": report.nfev,
         "failures": failures,
         "advice": report.advice,
+        "noise": text.known(report.noise),
+        "spread": text.known(report.spread),
     }
+    enough = ""
+    if args.budget is not None:
+        enough = report.enough(integer("--budget", args.budget, least=2))
+        said["enough"] = enough
     if args.format == "json":
         print(json.dumps(said))
     else:
@@ -279,6 +286,8 @@ def _probe(args: argparse.Namespace) -> int:
         pairs = f"; {report.kendall:.0%} of the pairs changed order"
         changed = "" if math.isnan(report.kendall) else pairs
         print(f"{report.nfev} evaluations, {failures} failed{changed}.")
+        if enough:
+            print(f"{sentence(enough)}.")
     return DONE if failures < report.nfev else NO_ANSWER
 
 

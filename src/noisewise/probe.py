@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from noisewise.executors import Evaluator
 from noisewise.executors.base import EvaluationTimeout, Limits
 from noisewise.methods.method import default_population
 from noisewise.noise import pairs
+from noisewise.noise.intervals import t_quantile
 from noisewise.noise.misranking import footrule, kendall, top_mu
 from noisewise.noise.samples import ranks
+from noisewise.reserve import reserve
 from noisewise.space import Space, name_problem
 from noisewise.trial import Trial
 
@@ -28,6 +30,8 @@ from noisewise.trial import Trial
 _NOISY, _VERY_NOISY = 0.12, 0.22
 #: The advice says what it would cost to put all but this share of pairs in the right order.
 _SHARE = 0.05
+#: An answer is measured finely if its error is this part of the spread at the start.
+_FINE = 0.1
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class ProbeReport:
         Fraction of points that moved into or out of the better half.
     nfev
         Evaluations spent.
+    noise, spread
+        Standard deviation of the noise, and that of the points' values without it.
 
     Where no evaluation succeeded, all but ``nfev`` are nan.
 
@@ -54,6 +60,44 @@ class ProbeReport:
     kendall: float
     top_mu: float
     nfev: int
+    noise: float = field(default=math.nan, compare=False)
+    spread: float = field(default=math.nan, compare=False)
+    dimension: int = field(default=1, compare=False)
+
+    def enough(self, budget: int) -> str:
+        """Whether a run with this budget can tell how good its answer is, in a sentence: how
+        precisely it would measure the answer, compared with what values differ by at the start.
+
+        >>> import noisewise as nw
+        >>> probed = nw.ProbeReport(P=0.2, kendall=0.3, top_mu=0.2, nfev=40, noise=1.0, spread=2.0)
+        >>> probed.enough(400).split(": ")[1]
+        'coarse; confirm=102 would measure it to a tenth'
+        """
+        if not self.noise >= 0.0 or not self.spread >= 0.0:
+            return "too few evaluations succeeded to say whether a budget is enough"
+        if self.noise == 0.0:
+            return "no noise was seen: every value is as good as it looks, whatever the budget"
+        n = max(2, reserve(budget, self.dimension).confirm)
+        half = self._error(n)
+        said = (
+            f"a run with {budget} evaluations would measure its answer with {n} of them, to about "
+            f"+- {half:.2g}"
+        )
+        if not self.spread > 0.0:
+            return f"{said}: no difference between points was seen at the start"
+        said += f", {half / self.spread:.0%} of the spread of values at the start"
+        if half <= _FINE * self.spread:
+            return f"{said}: fine enough to tell how much was gained"
+        wanted = n
+        while self._error(wanted) > _FINE * self.spread and wanted < budget:
+            wanted = math.ceil(1.05 * wanted)
+        if wanted <= budget // 2:
+            return f"{said}: coarse; confirm={wanted} would measure it to a tenth"
+        return f"{said}: too coarse, and too few evaluations to measure it to a tenth"
+
+    def _error(self, n: int) -> float:
+        """Half the length of the interval to expect of ``n`` confirmations."""
+        return t_quantile(n - 1) * self.noise / math.sqrt(n)
 
     @property
     def advice(self) -> str:
@@ -136,7 +180,19 @@ def probe(
     if np.isposinf(a).all() and np.isposinf(b).all():
         return ProbeReport(np.nan, np.nan, np.nan, 2 * k)
     r_a, r_b = ranks(a), ranks(b)
-    return ProbeReport(footrule(r_a, r_b), kendall(r_a, r_b), top_mu(r_a, r_b, k // 2), 2 * k)
+    P, q, M = footrule(r_a, r_b), kendall(r_a, r_b), top_mu(r_a, r_b, k // 2)
+    return ProbeReport(P, q, M, 2 * k, *_deviations(a, b), d)
+
+
+def _deviations(a: FloatArray, b: FloatArray) -> tuple[float, float]:
+    """Standard deviations of the noise and of the values without it, from two values per point."""
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[both], b[both]
+    if len(a) < 2:
+        return math.nan, math.nan
+    noise = float(np.mean((a - b) ** 2)) / 2.0
+    spread = float(np.var((a + b) / 2.0, ddof=1)) - noise / 2.0
+    return math.sqrt(noise), math.sqrt(max(0.0, spread))
 
 
 def _values(evaluator: Evaluator, X: FloatArray) -> FloatArray:

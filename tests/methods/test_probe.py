@@ -49,6 +49,19 @@ def test_numbers_agree_with_each_other() -> None:
     assert report.nfev == 40
 
 
+def test_whether_a_budget_is_enough() -> None:
+    report = _probe(15.0, n=400)
+    assert report.noise == pytest.approx(15.0, rel=0.1)
+    assert report.spread == pytest.approx(np.sqrt(20.0 + 4 * 90.0), rel=0.2)  # x ~ N(3, 1), d = 10
+    assert "with 7 of them" in report.enough(100)
+    assert "too few evaluations" in report.enough(100)
+    assert "fine enough" in report.enough(1_000_000)
+    n = int(report.enough(1000).split("confirm=")[1].split()[0])
+    assert report._error(n) <= 0.1 * report.spread < report._error(int(0.9 * n))
+    assert "no noise" in _probe(0.0).enough(50)
+    assert "too few" in nw.ProbeReport(0.1, 0.1, 0.1, 4).enough(50)
+
+
 def test_nothing_is_known_where_nothing_succeeds() -> None:
     report = nw.probe(lambda x: float("nan"), [1.0, 2.0], sigma0=1.0, rng=0)
     assert np.isnan([report.P, report.kendall, report.top_mu]).all()
