@@ -169,11 +169,13 @@ def _candidates(opt: Optimizer, space: Space, known: Mapping[str, Any]) -> list[
 
 def _recommended(found: Result, params: dict[str, Any], known: Mapping[str, Any]) -> Any:
     """The recommendation as a trial, whose value is the estimate."""
+    numbers = (found.fun_se, *found.interval)
+    se, *interval = (v if math.isfinite(v) else None for v in numbers)  # JSON has no nan
     about = {
         "recommended": True,
         "estimate": found.estimate,
-        "standard_error": found.fun_se,
-        "interval": list(found.interval),
+        "standard_error": se,
+        "interval": interval,
     }
     return optuna.trial.create_trial(
         value=found.fun, params=params, distributions=known, user_attrs=about
