@@ -16,7 +16,7 @@ from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -320,6 +320,15 @@ def test_one_of_several_spaces_holds_at_a_time() -> None:
     assert found.score(X, Y) > 0.7
     with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
         search(SVC(), [*SPACES, {"depth": "1..5:int"}]).fit(X, Y)
+
+
+def test_estimators_in_a_space_stay_as_they_are() -> None:
+    inner = SVC(C=7.0)
+    pipeline = Pipeline([("scale", StandardScaler()), ("clf", GaussianNB())])
+    branches = [{"clf": [inner], "clf__C": "1e-2..1e2:log"}, {"clf": [GaussianNB()]}]
+    search(pipeline, branches, budget=8, method="cma-es").fit(X, Y)
+    assert inner.C == 7.0
+    assert not hasattr(inner, "classes_")
 
 
 def test_points_of_several_spaces() -> None:

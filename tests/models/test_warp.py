@@ -94,6 +94,21 @@ def test_models_of_degenerate_values_predict_finite_numbers(y: list[float]) -> N
     assert np.isfinite([*mean, *var, *model.raw(mean[0], var[0])]).all()
 
 
+@given(
+    levels=st.lists(st.integers(0, 12), min_size=6, max_size=30).filter(lambda v: len(set(v)) > 1)
+)
+@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize("name", SMOOTH)
+def test_values_with_ties_are_expected_near_where_they_were_seen(
+    name: str, levels: list[int]
+) -> None:
+    """Accuracies and other shares tie; the width must not be that between equal values."""
+    y = 1.0 - np.array(levels) / 50.0
+    warp = Warp.of(name, y)
+    beyond = warp.backward(np.array([warp.forward(y).min() - 0.5, warp.forward(y).max() + 0.5]))
+    assert np.abs(beyond - y.mean()).max() < 30.0 * (y.max() - y.min())
+
+
 def test_known_variances_are_divided_by_the_scale() -> None:
     rng = np.random.default_rng(5)
     X, y = rng.random((10, 1)), rng.standard_normal(10)

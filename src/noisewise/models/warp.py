@@ -62,7 +62,7 @@ class Warp:
         if name in FAMILY:
             q_centre, q_width = FAMILY[name]
             centre = _quantile(np.sort(u), q_centre)
-            width = max(_quantile(np.sort(np.abs(u - centre)), q_width), 1e-12)
+            width = _width(np.abs(u - centre), q_width)
         elif name == "ranks":
             knots, counts = np.unique(u, return_counts=True)
             middle = np.cumsum(counts) - 0.5 * counts
@@ -123,6 +123,14 @@ def _robust(y: FloatArray) -> tuple[float, float]:
     # A scale far below the rounding of the values is no scale.
     floor = 1e-14 * float(np.max(np.abs(y)))
     return float(2.0 * middle), max(scale, floor, 1e-290)
+
+
+def _width(distances: FloatArray, q: float) -> float:
+    """A quantile of the distances from the centre. Where ties make it zero, the smallest distance
+    that is not: a width of nothing would take any prediction to infinity."""
+    width = _quantile(np.sort(distances), q)
+    away = distances[distances > 1e-12]
+    return max(width, 1e-12) if width > 1e-12 or len(away) == 0 else float(away.min())
 
 
 def _divided(y: FloatArray, shift: float, scale: float) -> FloatArray:

@@ -137,7 +137,8 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         scoring = self._check_choices()
         # scikit-learn's own words for names that the estimator does not have, before any fit.
         for one in parts(space):
-            clone(self.estimator).set_params(**one.decode(np.full(one.dimension, 0.5)))
+            values = clone(one.decode(np.full(one.dimension, 0.5)), safe=False)
+            clone(self.estimator).set_params(**values)
         X, y = indexable(X, y)
         groups = params.pop("groups", None)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
