@@ -7,16 +7,16 @@ with a guard against data that mislead.
 | gamma | share of the points, those with the smallest values, that count as promising | |
 | alpha | standard deviation around each promising point, in initial step sizes | |
 | m, S | mean and covariance of the promising distribution | (d,), (d, d) |
-| z | rank correlation of values with distances from m, times sqrt(k - 1): ~ N(0, 1) by chance | |
+| z | rank correlation of values with steps towards m, times sqrt(k - 1): ~ N(0, 1) by chance | |
 
 The mixture of N(x_i, alpha^2 sigma_0^2 I) over the promising points has the mean m and the
 covariance S = alpha^2 sigma_0^2 I + cov(x_i); of all normal distributions N(m, S) has the smallest
 Kullback-Leibler divergence from it.
 
 The search begins as it would without data. After its first generations their values decide
-whether to go on from N(m, S): candidates nearer to m, in units of S, must have had smaller values.
-The next generation decides whether to stay: its values must be smaller than those before. Otherwise
-the search goes on from where it was, so misleading data cost at most one generation.
+whether to go on from N(m, S): candidates in the direction of m must have had smaller values. The
+next generation decides whether to stay: its values must be smaller than those before. Otherwise the
+search goes on from where it was, and the data have cost one generation.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ _FARTHEST = 1e6
 _KEPT = 150
 #: Values from which on the data are looked at, and the growth of their number until the next look.
 _FIRST, _AGAIN = 6, 1.2
-#: By how much L must grow for data as they are and for rescaled ones; that they are used already.
-_GAIN, _GAIN_RESCALED, _STAY = 1.0, 2.5, -0.5
+#: By how much L must grow before data are used as they are, or rescaled, and to go on using them.
+_GAIN, _GAIN_RESCALED, _STAY = 2.0, 3.0, -1.0
 #: Error variances, of standardised values, that a fit to the data may lack.
 _MORE_NOISE = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
 #: How the data are used.
@@ -69,10 +69,12 @@ class Past:
         """What came of the data, in plain words."""
         if self.looked == 0:
             return f"{self.rows} rows of earlier data are being checked"
+        kept = len(self.data.y)
+        which = f"{self.rows} rows" if kept == self.rows else f"{kept} of {self.rows} rows"
         return {
             UNUSED: f"{self.rows} rows of earlier data were dropped: new values disagree",
-            PLAIN: f"the model uses {self.rows} rows of earlier data",
-            RESCALED: f"the model uses {self.rows} rows of earlier data, rescaled",
+            PLAIN: f"the model uses {which} of earlier data",
+            RESCALED: f"the model uses {which} of earlier data, rescaled",
         }[self.use]
 
     def check(self, n: int) -> bool:
@@ -105,6 +107,10 @@ def absorb(
     beside the ``old`` data; None where they say nothing. They are not used until they are looked
     at, after the next values."""
     good = np.isfinite(y) & (np.abs(X) < _FARTHEST).all(axis=1)
+    if not good.any():
+        return None
+    # Errors beyond this say as little, and would overflow.
+    var = np.minimum(var, 1e6 * (float(np.ptp(y[good])) + 1e-100) ** 2)
     seen = Measurements.empty(X.shape[1]) if old is None else old.data
     seen = _thinned(seen.add(X[good], y[good], var[good]))
     if len(seen.y) < 2 or seen.y.min() == seen.y.max():
