@@ -21,7 +21,7 @@ MODULES = {
 BASE = {"_types", "_check", "_data", "_files", "_functions", "_threads", "_values", "errors"}
 ROOMS = {"core", "noise", "models", "methods"}
 INNER = BASE | ROOMS | {"population", "budget", "history", "race", "reserve", "outlook", "result"}
-INNER |= {"problem"}
+INNER |= {"problem", "seeds"}
 #: What the modules of a room may import, besides each other. Rooms not listed are outermost.
 MAY_IMPORT: dict[str, set[str]] = {
     "_types": set(),
@@ -51,9 +51,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "earlier": BASE | {"core", "methods", "space"},
     "population": BASE | {"noise"},
     "methods": BASE | {"core", "noise", "models", "population"},
+    "seeds": BASE,
     "run": INNER,
+    "seeding": INNER | {"run"},
     "final": INNER | {"run"},
-    "search": INNER | {"run", "final", "trial"},
+    "search": INNER | {"run", "final", "seeding", "trial"},
     "rehearsal": INNER | {"run", "search"},
     "checkpoint": BASE,
     "executors": BASE | {"trial"},

@@ -20,7 +20,8 @@ def test_a_trial_as_json() -> None:
     for trial in opt.ask():
         said = json.loads(trial.to_json())
         assert said == trial.to_dict()
-        assert said == {"id": trial.id, "x": trial.x.tolist(), "kind": trial.kind, "params": None}
+        point = {"id": trial.id, "x": trial.x.tolist(), "kind": trial.kind}
+        assert said == {**point, "params": None, "seed": None}
         assert np.array(said["x"]).tobytes() == trial.x.tobytes()
         assert "\n" not in trial.to_json()
         opt.tell(said["id"], float(np.sum(np.square(said["x"]))))

@@ -31,6 +31,7 @@ from noisewise.parameters import FORM
 from noisewise.report import facts, text
 from noisewise.report.page import page
 from noisewise.report.words import sentence
+from noisewise.seeds import MODES
 from noisewise.space import Space
 
 DONE, NO_ANSWER, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -155,6 +156,11 @@ def _tune_parser(commands: Any) -> None:
         help="earlier measurements, not charged: a column per parameter, value, and perhaps se",
     )
     add("--skip-rows", action="store_true", help="leave out rows of --data that cannot be used")
+    add(
+        "--seeds",
+        choices=MODES,
+        help="which numbers {seed} stands for, see the guide (default: independent)",
+    )
 
 
 def _methods_to_tune() -> list[str]:
@@ -204,7 +210,14 @@ def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
     space = Space.parse(args.param)
     template = Template(tuple(args.program), args.shell)
     seed = None if args.seed is None else integer("--seed", args.seed, 0, most=None)
-    return Job(space, template, reader, maximize, seed, _start(space, args.start))
+    seeds = _seeds(template.seeded(space.names), getattr(args, "seeds", None))
+    return Job(space, template, reader, maximize, seed, _start(space, args.start), seeds)
+
+
+def _seeds(seeded: bool, wanted: str | None) -> str | None:
+    if wanted is not None and not seeded:
+        raise ValueError(f"--seeds {wanted} needs {{seed}} in the command, got none")
+    return (wanted or "independent") if seeded else None
 
 
 def _start(space: Space, texts: list[str]) -> dict[str, Any]:

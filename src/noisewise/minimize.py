@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import os
 import warnings
@@ -24,6 +25,7 @@ from noisewise.report import logger
 from noisewise.report.progress import Progress
 from noisewise.result import Result
 from noisewise.resume import resume
+from noisewise.seeds import MODES
 from noisewise.space import Space, name_problem
 
 
@@ -52,6 +54,7 @@ def minimize(
     lookahead: int | None = None,
     late: int = 0,
     data: Any = None,
+    seeds: str | None = None,
     interrupt: str = "raise",
     maximize: bool = False,
 ) -> Result:
@@ -125,6 +128,14 @@ def minimize(
         ``(X, y)`` or ``(X, y, se)``: measurements made earlier, such as those of another run, in
         the coordinates of ``x`` or by name where there is a ``space``; see `Optimizer.add`. They
         are not charged, and hardly do harm if they are misleading.
+    seeds
+        None: ``fun(x, *args)`` draws its own random numbers. Else ``fun(x, *args, seed=s)`` gets
+        a seed below 2**31 for them (``vectorized=True``: an array of shape (n,)), the same after
+        a resume. ``"independent"``: one of its own for every evaluation. ``"common"``: all
+        candidates of a generation share it, so that they are compared under the same conditions;
+        re-evaluations share another one. ``"auto"``: early generations are evaluated under both,
+        and common seeds are kept where two of them agree better on the step to take. The
+        recommended point is always measured with independent seeds.
     interrupt
         ``"raise"``: Ctrl-C raises KeyboardInterrupt when all values are in the checkpoint; its
         attribute ``result`` is the result so far. ``"return"``: that result is returned.
@@ -147,7 +158,10 @@ def minimize(
     path, limits, objective = _path(checkpoint), _limits(timeout, retries), fun
     named, x0, _ = name_problem(space, x0, bounds)
     fun = fun if named is None else named.objective(fun)
-    with executors.start(fun, given, vectorized, workers, executor, limits) as evaluator:
+    if seeds is not None:
+        _check_seed(objective, one_of("seeds", seeds, MODES))
+    copied = seeds is None
+    with executors.start(fun, given, vectorized, workers, executor, limits, copied) as evaluator:
         opt = Optimizer(
             x0,
             budget=budget,
@@ -161,6 +175,7 @@ def minimize(
             lookahead=lookahead,
             late=late,
             data=data,
+            seeds=seeds,
             extra=extra,
             maximize=maximize,
         )
@@ -326,6 +341,20 @@ def _check_callables(fun: Any, callback: Any) -> None:
         raise ValueError(f"fun must be callable, got {shown(fun)}")
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be callable or None, got {shown(callback)}")
+
+
+def _check_seed(fun: Callable[..., Any], seeds: str) -> None:
+    """Raise ValueError if it can be seen that ``fun`` takes no seed."""
+    try:
+        known = inspect.signature(fun).parameters
+    except (TypeError, ValueError):  # a function that is not written in Python
+        return
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = "seed" in known and known["seed"].kind in kinds
+    if not named and all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in known.values()):
+        raise ValueError(
+            f"fun must take a keyword argument seed with seeds={seeds!r}, got {shown(fun)}"
+        )
 
 
 def _path(checkpoint: Any) -> Path | None:

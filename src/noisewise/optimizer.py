@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from noisewise import checkpoint, earlier, methods, problem, result
-from noisewise._check import flag, integer, shown, whole
+from noisewise._check import flag, integer, one_of, shown, whole
 from noisewise._types import FloatArray
 from noisewise._values import LARGEST, as_error, as_value, entries
 from noisewise.budget import Ledger
@@ -24,6 +24,7 @@ from noisewise.reserve import reserve_for
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
 from noisewise.run import Run, begin
 from noisewise.search import Search
+from noisewise.seeds import MODES
 from noisewise.space import Space, name_problem, named
 from noisewise.trial import Trial
 
@@ -71,6 +72,8 @@ class Optimizer:
     late
         A generation is closed while at most so many of its values are missing; they count in the
         next one. The outcome then depends on the order in which values come.
+    seeds
+        Each trial has a ``seed`` for its random numbers; see `noisewise.minimize`.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class Optimizer:
         lookahead: int | None = None,
         late: int = 0,
         data: Any = None,
+        seeds: str | None = None,
         extra: Mapping[str, Any] | None = None,
         maximize: bool = False,
     ) -> None:
@@ -115,7 +119,8 @@ class Optimizer:
         setup = replace(setup, lookahead=min(ahead, budget), late=min(late, budget))
         ledger, streams = Ledger(budget, reserve=sum(kept)), problem.generators(rng)
         more = flag("maximize", maximize)
-        run = begin(chosen, setup, ledger, streams, problem.seed(rng), more)
+        kind = None if seeds is None else one_of("seeds", seeds, MODES)
+        run = begin(chosen, setup, ledger, streams, problem.seed(rng), more, kind)
         self._search = Search(chosen, run)
         self._extra = problem.plain(extra)
         #: Kept with the run beside ``extra``: named parameters, the objective's fingerprint.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 
 from noisewise._data import DataError, data
-from noisewise._types import FloatArray
+from noisewise._types import FloatArray, IntArray
+from noisewise.noise.aligned import aligned
 from noisewise.noise.samples import Samples
 
 #: What a population is for.
@@ -43,6 +44,13 @@ class Population:
         How often the method was asked for evaluations of these candidates.
     failed
         Whether the round is over and no evaluation succeeded.
+    seeds
+        Seed of each evaluation by candidate and slot, -1 where none was handed out; empty where
+        the run hands out none.
+    common
+        Whether the candidates share their seeds: slot by slot, all were evaluated under the same.
+    shifted
+        Whether `comparable` removed what such seeds add to all values, which is noise.
     """
 
     X: FloatArray
@@ -54,6 +62,9 @@ class Population:
     wave: int = 0
     kind: str = SEARCH
     failed: bool = False
+    seeds: IntArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.intp))
+    common: bool = False
+    shifted: bool = False
 
     @classmethod
     def of(cls, X: FloatArray, sampled: FloatArray) -> Population:
@@ -86,6 +97,13 @@ class Population:
     def waits_for(self, ids: list[int]) -> bool:
         """Whether ``ids`` are all pending trials, in the order in which they were handed out."""
         return ids == list(self.pending)
+
+    def seed(self, places: Sequence[tuple[int, int]], seeds: Sequence[int]) -> None:
+        """Evaluations at these candidates and slots have these seeds."""
+        k, slots = len(self.X), 1 + max((slot for _, slot in places), default=0)
+        self.seeds = _widened(self.seeds, k, slots)
+        for place, seed in zip(places, seeds, strict=True):
+            self.seeds[place] = seed
 
     def is_whole(self, ids: list[int]) -> bool:
         """Whether ``ids`` are all candidates in order, for the first time."""
@@ -126,6 +144,14 @@ class Population:
         moved[:early] += np.nan_to_num(origin - self.origins)
         return moved
 
+    def comparable(self) -> Population:
+        """The population with values that can be compared with each other: under common seeds,
+        without what a seed adds to all of them."""
+        if not self.common or self.samples.values.shape[1] == 1:
+            return self
+        samples, shifted = aligned(self.samples)
+        return replace(self, samples=samples, shifted=shifted)
+
     def split(self, origin: FloatArray) -> tuple[Population, Population]:
         """The candidates whose values are there, and those without any value. The latter were
         sampled around ``origin`` unless `origins` says otherwise."""
@@ -137,12 +163,15 @@ class Population:
         unknown = Samples(np.full((len(missing), 1), np.nan))
         late = Population(self.X[missing], self.sampled[missing], unknown)
         late.origins = origins[missing]
+        late.common = self.common
         late.issue(list(self.pending), ((i, 0) for i in range(len(missing))))
         stays = np.ones(k, dtype=bool)
         stays[missing] = False
         known = Population(self.X[stays], self.sampled[stays], self.samples.rows(stays))
         known.origins = self.origins[stays[: len(self.origins)]]
-        known.began, known.wave = self.began, self.wave
+        known.began, known.wave, known.common = self.began, self.wave, self.common
+        if len(self.seeds):
+            late.seeds, known.seeds = self.seeds[missing, :1], self.seeds[stays]
         return known, late
 
     def join(self, later: Population) -> Population:
@@ -157,6 +186,10 @@ class Population:
         )
         if len(later.origins):
             joined.origins = np.concatenate((self.origins, later.origins))
+        if len(self.seeds) or len(later.seeds):
+            slots = max(self.seeds.shape[1], later.seeds.shape[1])
+            parts = (_widened(p.seeds, len(p.X), slots) for p in (self, later))
+            joined.seeds = np.concatenate(tuple(parts))
         return joined
 
     def check(self, n: int, next_id: int) -> None:
@@ -179,6 +212,26 @@ class Population:
             and 0.0 <= self.began <= 1.0
             and self.wave >= 0
             and self.kind in (SEARCH, RACE, CONFIRMATION)
+            and (len(self.seeds) == 0 or self._seeds_fit(places))
         )
         if not fine:
             raise DataError("its candidates do not fit together")
+
+    def _seeds_fit(self, places: list[tuple[int, int]]) -> bool:
+        seeds, slots = self.seeds, self.samples.values.shape[1]
+        return (
+            seeds.ndim == 2
+            and len(seeds) == len(self.X)
+            and 1 <= seeds.shape[1] <= slots
+            and seeds.dtype.kind == "i"
+            and bool((seeds >= -1).all())
+            and all(j < seeds.shape[1] and seeds[i, j] >= 0 for i, j in places)
+        )
+
+
+def _widened(seeds: IntArray, k: int, slots: int) -> IntArray:
+    """``seeds`` with at least so many slots, -1 in new ones."""
+    if len(seeds) == 0:
+        return np.full((k, slots), -1)
+    missing = slots - seeds.shape[1]
+    return np.hstack((seeds, np.full((k, missing), -1))) if missing > 0 else seeds

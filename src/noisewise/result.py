@@ -236,6 +236,8 @@ def _message(search: Search, status: int, lucky: bool, more: str, exact: bool) -
         parts.append(outlook.misranking_said(run.misranking.value, count))
     if more:
         parts.append(more)
+    if run.seeds is not None and (chosen := run.seeds.said()):
+        parts.append(chosen)
     return "; ".join(parts)
 
 

@@ -54,6 +54,7 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "sigma0": setup.sigma,
         "space": opt.space,
         "maximize": opt.maximize,
+        "seeds": None if run.seeds is None else run.seeds.mode,
         "data": opt._about.get("data"),
         "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,

@@ -18,6 +18,7 @@ from noisewise.noise.recent import Recent
 from noisewise.population import SEARCH, Population
 from noisewise.race import Race
 from noisewise.result import ALL_FAILED, RUNNING, STOPPED
+from noisewise.seeds import Seeds
 
 #: More evaluations than this at a time are taken for damage.
 _MOST = 10**7
@@ -134,6 +135,8 @@ class Run:
     #: Rows of data measured elsewhere, and how many of them the method had no use for.
     earlier: int = 0
     unused: int = 0
+    #: What decides the seeds of trials; None: the user wants none.
+    seeds: Seeds | None = None
 
     def is_confirmed(self, x: FloatArray) -> bool:
         """Whether the values of the confirmation are those of ``x`` (inner coordinates)."""
@@ -153,6 +156,7 @@ class Run:
             ("history", self._history_fits()),
             ("archive", self.seen.fits(n)),
             ("race", self.final is None or self.final.check(n)),
+            ("seeds", self._seeds_fit()),
         ):
             if not fine:
                 raise DataError(f"its {what} does not fit together")
@@ -162,6 +166,12 @@ class Run:
         both = [set(p.pending) for p in (self.current, self.next) if p is not None]
         if len(both) == 2 and (both[0] & both[1] or self._confirming()):
             raise DataError("its populations do not fit together")
+
+    def _seeds_fit(self) -> bool:
+        parts = [p for p in (self.current, self.next) if p is not None and p.pending]
+        if self.seeds is None:
+            return all(len(p.seeds) == 0 for p in parts)
+        return self.seeds.fits() and all(len(p.seeds) > 0 for p in parts)
 
     def _confirming(self) -> bool:
         return self.current is not None and self.current.kind != SEARCH
@@ -218,6 +228,7 @@ def begin(
     streams: tuple[np.random.Generator, np.random.Generator],
     seed: int | None = None,
     maximize: bool = False,
+    seeds: str | None = None,
 ) -> Run:
     """The run before its first round."""
     columns = COLUMNS + method.columns
@@ -232,4 +243,5 @@ def begin(
         maximize=maximize,
         seen=Recent(_KEPT if setup.dimension <= _KEPT_UP_TO else 0),
         best_x=setup.box.outer(setup.mean),
+        seeds=None if seeds is None else Seeds.of(seeds, streams[0]),
     )

@@ -11,7 +11,7 @@ from itertools import repeat
 
 import numpy as np
 
-from noisewise import final
+from noisewise import final, seeding
 from noisewise._types import FloatArray
 from noisewise.methods.evolution import mean_of
 from noisewise.methods.method import Earlier, Method, Now, default_population, everyone
@@ -82,6 +82,7 @@ class Search:
             population = early.join(population)
             run.next = None
         population.began = 1.0 - now.free / now.budget
+        population.common = seeding.shares(self.method, run, k, run.round)
         run.current = population
         self._request(population)
         lookahead = min(run.setup.lookahead, k - 1)
@@ -89,7 +90,8 @@ class Search:
             ahead = self._sampled(lookahead, population.X, now)
             ahead.origins = np.tile(self._origin(), (lookahead, 1))
             run.ledger.charge(base=lookahead)
-            ahead.issue(self._ids(lookahead), once(lookahead))
+            ahead.common = seeding.shares(self.method, run, k, run.round + 1)
+            self._issue(ahead, [(i, 0) for i in range(lookahead)], run.round + 1)
             run.next = ahead
 
     def _origin(self) -> FloatArray:
@@ -134,8 +136,10 @@ class Search:
         wanted = self.method.request(run.memory, population, run.bootstrap)
         if len(wanted) == 0:
             return False
+        if population.wave == 0 and seeding.compares(self.method, run, k, run.round):
+            wanted = seeding.twice(wanted, k)
         free = run.ledger.free
-        fresh = population.wave == 0 and len(population.origins) == 0
+        fresh = population.wave == 0 and len(population.origins) == 0 and run.seeds is None
         if fresh and wanted is everyone(k) and k <= free:  # by far the most common
             run.ledger.charge(base=k)
             population.issue(self._ids(k), once(k))
@@ -149,8 +153,14 @@ class Search:
         first = sum(slot == 0 for _, slot in places)
         population.samples.extend(1 + max(slot for _, slot in places))
         run.ledger.charge(base=first, reevaluation=len(places) - first)
-        population.issue(self._ids(len(places)), places)
+        self._issue(population, places, run.round)
         return True
+
+    def _issue(self, population: Population, places: list[tuple[int, int]], round: int) -> None:
+        """Hand out trials for these candidates and slots; their seeds are those of ``round``."""
+        ids = self._ids(len(places))
+        population.issue(ids, places)
+        seeding.seed(self.run, population, ids, places, round)
 
     def _finish(self) -> None:
         """The search is over: hand out evaluations of points that are no candidates."""
@@ -163,7 +173,7 @@ class Search:
         population.samples.extend(1 + max((slot for _, slot in places), default=0))
         race = n if kind == RACE else 0
         run.ledger.charge_final(race=race, confirmation=n - race)
-        population.issue(self._ids(n), places)
+        self._issue(population, places, run.round)
         run.current = population
 
     def _ids(self, n: int) -> range:
@@ -176,7 +186,7 @@ class Search:
     def _trials(self, ids: list[int]) -> list[Trial]:
         run, box = self.run, self.run.setup.box
         current = run.current
-        if current is not None and current.is_whole(ids):
+        if current is not None and run.seeds is None and current.is_whole(ids):
             return list(map(Trial, ids, box.outer(current.X), repeat("candidate")))
         found = []
         for part in (current, run.next):
@@ -185,9 +195,10 @@ class Search:
             mine = [id for id in ids if id in part.pending]
             places = [part.pending[id] for id in mine]
             rows = box.outer(part.X[[i for i, _ in places]]) if mine else _NONE
-            for id, x, (_, slot) in zip(mine, rows, places, strict=True):
+            for id, x, (i, slot) in zip(mine, rows, places, strict=True):
                 kind = "candidate" if slot == 0 else "reevaluation"
-                found.append(Trial(id, x, _KINDS.get(part.kind, kind)))
+                seed = int(part.seeds[i, slot]) if len(part.seeds) else None
+                found.append(Trial(id, x, _KINDS.get(part.kind, kind), seed=seed))
         return found
 
     # -- tell
@@ -281,10 +292,11 @@ class Search:
         run.seen.add(population.X, samples.mean())
         setup, ledger = run.setup, run.ledger
         now = Now(ledger.free, setup.budget, setup.workers)
+        seeding.compare(self.method, run, population)
         run.memory, info = self.method.learn(run.memory, population, now, run.bootstrap)
         misranking = math.nan
         if samples.values.shape[1] > 1:
-            misranking, again = displacement(samples)
+            misranking, again = displacement(samples, population.common)
             if again:
                 run.misranking.add(misranking, again)
         first = samples.first.tolist()

@@ -178,11 +178,11 @@ class Objective:
         """The user's function, as for decorators."""
         return self.fun
 
-    def __call__(self, x: FloatArray, *args: Any) -> Any:
+    def __call__(self, x: FloatArray, *args: Any, **more: Any) -> Any:
         """The value at ``x``; of a matrix of points, ``fun`` gets a list of dictionaries."""
         if np.ndim(x) == 2:
-            return self.fun([self.space.decode(row) for row in x], *args)
-        return self.fun(self.space.decode(x), *args)
+            return self.fun([self.space.decode(row) for row in x], *args, **more)
+        return self.fun(self.space.decode(x), *args, **more)
 
 
 def name_problem(space: Any, x0: Any, bounds: Any) -> tuple[Space | None, Any, Any]:

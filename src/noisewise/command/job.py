@@ -14,7 +14,8 @@ from noisewise.space import Space
 @dataclass(frozen=True)
 class Job:
     """Parameters, the command, where its value is and whether more of it is better; the seed of
-    the search and the parameters it starts from (in the middle where not given)."""
+    the search, the parameters it starts from (in the middle where not given), and which seeds
+    the command gets (None: it has no placeholder for one)."""
 
     space: Space
     template: Template
@@ -22,6 +23,7 @@ class Job:
     maximize: bool = False
     seed: int | None = None
     start: dict[str, Any] = field(default_factory=dict)
+    seeds: str | None = None
 
     def __post_init__(self) -> None:
         self.template.check(self.space.names)
@@ -38,6 +40,7 @@ class Job:
             "maximize": self.maximize,
             "seed": self.seed,
             "start": dict(self.start),
+            "seeds": self.seeds,
         }
 
     def difference(self, extra: dict[str, Any]) -> str:

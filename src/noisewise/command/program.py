@@ -18,6 +18,7 @@ from noisewise._check import integer, positive_real
 from noisewise._types import FloatArray
 from noisewise.command.reading import NoValue, Reader
 from noisewise.command.template import SEED, Template
+from noisewise.seeds import BELOW
 from noisewise.space import Space
 
 #: Bytes at the end of a program's output that are looked at.
@@ -32,13 +33,14 @@ class EvaluationFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One evaluation: parameters, the value as printed (None if it failed), seconds, and why it
-    failed (empty if not)."""
+    """One evaluation: parameters, the value as printed (None if it failed), seconds, why it
+    failed (empty if not), and the seed (None if the command has none)."""
 
     parameters: dict[str, Any]
     value: float | None
     seconds: float
     failure: str = ""
+    seed: int | None = None
 
 
 class Program:
@@ -68,22 +70,26 @@ class Program:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
-    def __call__(self, x: FloatArray) -> float:
-        """The value; `EvaluationFailed` says why there is none."""
+    def __call__(self, x: FloatArray, seed: int | None = None) -> float:
+        """The value; `EvaluationFailed` says why there is none. Further attempts have
+        the numbers after ``seed``; without one it is drawn, if the command wants a seed."""
         values = self._space.decode(x)
         start, attempts = time.monotonic(), 0
+        first = secrets.randbelow(BELOW) if seed is None else seed
         while True:
+            used = (first + attempts) % BELOW if self._template.seeded(self._space.names) else None
             try:
-                value = self._attempt(values)
+                value = self._attempt(values, used)
                 break
             except EvaluationFailed as failed:
                 attempts += 1
                 if self._closed:
                     raise
                 if attempts > self._retries:
-                    self._listen(Evaluation(values, None, time.monotonic() - start, str(failed)))
+                    took = time.monotonic() - start
+                    self._listen(Evaluation(values, None, took, str(failed), used))
                     raise
-        self._listen(Evaluation(values, value, time.monotonic() - start))
+        self._listen(Evaluation(values, value, time.monotonic() - start, seed=used))
         return value
 
     def close(self) -> None:
@@ -99,8 +105,8 @@ class Program:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _attempt(self, values: dict[str, Any]) -> float:
-        filled = self._template.fill({SEED: secrets.randbelow(2**31), **values})
+    def _attempt(self, values: dict[str, Any], seed: int | None) -> float:
+        filled = self._template.fill({SEED: seed, **values})
         # Files and not pipes: a child that outlives the program must not keep us waiting.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             code = self._run(filled, out, err)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: A placeholder that is drawn anew for every evaluation, unless a parameter has this name.
+#: A placeholder for the seed of an evaluation, unless a parameter has this name.
 SEED = "seed"
 #: ``{{word}}`` stands for ``{word}``; ``{word}`` is a placeholder; other braces are themselves.
 _WORD = r"[^\s{}=\"':,;]+"
@@ -32,6 +32,10 @@ class Template:
         """Names of all placeholders."""
         found = (match[2] for arg in self.argv for match in _BRACES.finditer(arg))
         return {name for name in found if name}
+
+    def seeded(self, names: Iterable[str]) -> bool:
+        """Whether the command has a placeholder for a seed, besides parameters of these names."""
+        return SEED in self.placeholders - set(names)
 
     def check(self, names: Iterable[str]) -> None:
         """ValueError in one sentence unless exactly these parameters are used."""

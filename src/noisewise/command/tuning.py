@@ -80,6 +80,7 @@ def tune(
             bounds=job.space.bounds,
             method=method,
             rng=job.seed,
+            seeds=job.seeds,
             executor=pool,
             on_error="worst",
             confirm=_confirm(confirm),

@@ -48,10 +48,12 @@ def start(
     workers: Any,
     executor: Any,
     limits: Limits,
+    copied: bool = True,
 ) -> Evaluator:
-    """The evaluator for this objective. Warns where workers would copy a random generator."""
+    """The evaluator for this objective. With ``copied``, warns where workers would copy a random
+    generator."""
     evaluator = _started(fun, args, vectorized, workers, executor, limits)
-    if evaluator.copies:
+    if copied and evaluator.copies:
         _copied.warn(fun, args, stacklevel=4)
     return evaluator
 

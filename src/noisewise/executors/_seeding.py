@@ -40,6 +40,6 @@ class Seeded:
     def __init__(self, fun: Callable[..., Any], entropy: tuple[int, ...], n: int) -> None:
         self._fun, self._entropy, self._n = fun, entropy, n
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **more: Any) -> Any:
         seed(self._entropy, self._n)
-        return self._fun(*args)
+        return self._fun(*args, **more)

@@ -52,12 +52,12 @@ def serve(
             while not pipe.poll(LOOK):
                 if os.getppid() != driver:  # another process keeps its end open
                     return
-            x, id = pipe.recv()
+            x, id, more = pipe.recv()
         except (EOFError, OSError):
             return
         try:
             _seeding.seed(entropy, id)
-            answer: tuple[Any, BaseException | None] = (fun(x, *args), None)
+            answer: tuple[Any, BaseException | None] = (fun(x, *args, **more), None)
         except Exception as error:
             answer = (None, _sendable(error))
         try:

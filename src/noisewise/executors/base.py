@@ -142,7 +142,7 @@ class Serial(Evaluator):
         if block:
             trial = self._queue.popleft()
             try:
-                outcome = Outcome(trial.id, self._fun(trial.x, *self._args))
+                outcome = Outcome(trial.id, self._fun(trial.x, *self._args, **seed(trial)))
             except Exception as error:
                 outcome = Outcome(trial.id, error=showable(error))
             self.finished.append(outcome)
@@ -166,7 +166,8 @@ class Vectorized(Evaluator):
 
     def _evaluated(self, trials: list[Trial]) -> list[Outcome]:
         try:
-            answer = self._fun(np.array([t.x for t in trials]), *self._args)
+            more = {"seed": np.array([t.seed for t in trials])} if seed(trials[0]) else {}
+            answer = self._fun(np.array([t.x for t in trials]), *self._args, **more)
         except Exception as error:
             return [Outcome(t.id, error=showable(error)) for t in trials]
         try:
@@ -192,6 +193,11 @@ def showable(error: Exception) -> Exception:
         stand_in.__cause__ = error
         return stand_in
     return error
+
+
+def seed(trial: Trial) -> dict[str, int]:
+    """Keyword arguments of the objective: the seed, where the run hands out seeds."""
+    return {} if trial.seed is None else {"seed": trial.seed}
 
 
 def enqueue(queue: deque[Trial], trials: list[Trial]) -> None:

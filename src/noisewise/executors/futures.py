@@ -28,6 +28,7 @@ from noisewise.executors.base import (
     Spec,
     WorkerDied,
     enqueue,
+    seed,
     showable,
 )
 from noisewise.trial import Trial
@@ -46,8 +47,8 @@ class Source(ABC):
     copies: bool = True
 
     @abstractmethod
-    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
-        """The future of ``fun(x, *args)``."""
+    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...], **more: Any) -> Any:
+        """The future of ``fun(x, *args, **more)``."""
 
     @abstractmethod
     def result(self, future: Any) -> Any:
@@ -77,11 +78,11 @@ class ExecutorSource(Source):
         self._entropy = _seeding.entropy() if forks else None
         self._submitted = 0
 
-    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
+    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...], **more: Any) -> Any:
         if self._entropy is not None:
             fun = _seeding.Seeded(fun, self._entropy, self._submitted)
             self._submitted += 1
-        return self._executor.submit(fun, x, *args)
+        return self._executor.submit(fun, x, *args, **more)
 
     def result(self, future: Any) -> Any:
         return future.result()
@@ -239,7 +240,7 @@ class Futures(Evaluator):
                 return
             trial = self._queue.popleft()
             try:
-                future = self._source.submit(self._fun, trial.x, self._args)
+                future = self._source.submit(self._fun, trial.x, self._args, **seed(trial))
             except Exception as error:
                 self._queue.appendleft(trial)
                 self._refuse(f"the executor takes no evaluations: {told(error)}")

@@ -90,8 +90,8 @@ class DaskSource(Source):
                 "(client.wait_for_workers), or say how many there will be (workers=n)"
             )
 
-    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
-        return self._client.submit(fun, x, *args, pure=False)
+    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...], **more: Any) -> Any:
+        return self._client.submit(fun, x, *args, pure=False, **more)
 
     def result(self, future: Any) -> Any:
         try:

@@ -64,8 +64,9 @@ class RaySource(Source):
         except ImportError:
             raise ImportError(f"executors.ray needs Ray: {install('ray')}") from None
 
-        def call(x: Any, *args: Any) -> Any:  # Ray takes functions only, not what can be called
-            return fun(x, *args)
+        # Ray takes functions only, not what can be called.
+        def call(x: Any, *args: Any, **more: Any) -> Any:
+            return fun(x, *args, **more)
 
         # Ray would repeat a task on its own, without telling; retries are counted here.
         self._task = engine.remote(max_retries=0, **{"num_cpus": 1, **options})(call)
@@ -76,8 +77,8 @@ class RaySource(Source):
         self.workers = workers or at_a_time(engine.cluster_resources(), options)
         self._refs: dict[Any, Any] = {}
 
-    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
-        ref = self._task.remote(x, *args)
+    def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...], **more: Any) -> Any:
+        ref = self._task.remote(x, *args, **more)
         future = ref.future()
         self._refs[future] = ref
         return future

@@ -36,6 +36,7 @@ from noisewise.executors.base import (
     Spec,
     WorkerDied,
     enqueue,
+    seed,
 )
 from noisewise.trial import Trial
 
@@ -151,7 +152,7 @@ class Processes(Evaluator):
             used = idle.pop() if idle else None
             worker = used or self._hire()
             try:
-                worker.pipe.send((self._queue[0].x, self._queue[0].id))
+                worker.pipe.send((self._queue[0].x, self._queue[0].id, seed(self._queue[0])))
             except OSError:
                 if used:  # it died while it was idle
                     self._dismiss(used)

@@ -38,6 +38,9 @@ from noisewise.methods.method import (
 from noisewise.methods.warm import Warm, follow, prepare
 from noisewise.population import Population
 
+#: Candidates that must be evaluated again under a common seed to say something: a single one has
+#: nothing to be compared with.
+FEW_COMMON = 3
 #: More evaluations at a time in a file, or more numbers in a population, are taken for damage.
 _MOST = 10**7
 
@@ -138,6 +141,7 @@ class EvolutionStrategy(Method):
         if population.failed:  # nothing to learn from
             memory.generation += 1
             return memory, Info((before.sigma, math.nan, c_mean))
+        around, population = population.samples.first, population.comparable()
         weights, memory = self.weigh(memory, population, rng)
         X, sampled = population.X, population.sampled
         if len(population.origins):
@@ -151,7 +155,7 @@ class EvolutionStrategy(Method):
             )
         memory = self.adapt(memory, population, before, after, update, rng)
         memory.generation += 1
-        memory.around = population.samples.first
+        memory.around = around
         if memory.warm is not None and memory.warm.undecided:
             memory.state = follow(memory.warm, self.strategy(memory), memory.state, population)
         return memory, Info((memory.state.sigma, update.mu_eff, c_mean))

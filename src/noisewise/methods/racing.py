@@ -90,7 +90,7 @@ class Racing(CMAOptions):
         left = cap - (int((~np.isnan(population.samples.values)).sum()) - k)
         if left <= 0:
             return NOTHING
-        z = self._certainty(memory, population)
+        z = self._certainty(memory, population.comparable())
         doubtful = int((z < self.confidence).sum())
         if population.wave == 1:
             doubtful = max(doubtful, 1)

@@ -27,7 +27,7 @@ from noisewise._check import integer, one_of, positive_real, shown
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
 from noisewise.core.profiles import Uniform
-from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.methods.evolution import FEW_COMMON, CMAOptions, EvolutionMemory, Weights
 from noisewise.methods.method import NOTHING, Distribution, Explanation, Now, Setup, Size, everyone
 from noisewise.noise import centres, scales
 from noisewise.noise.diagnostics import CHECKS, Diagnostics, near_ties
@@ -194,6 +194,8 @@ class RBPEM(CMAOptions):
         again = min(memory.reevaluations, len(population))
         if population.wave > 1 or again == 0:
             return NOTHING
+        if population.common:
+            again = min(max(again, FEW_COMMON), len(population))
         profile = self.profile_weights(population)
         if self._target() == "boundary" or memory.pool.size == 0:
             mu = int((profile > 0.0).sum())

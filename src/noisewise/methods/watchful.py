@@ -37,6 +37,7 @@ from noisewise.core.covariance import MODELS, FullState
 from noisewise.core.profiles import Log
 from noisewise.core.strategy import State, Strategy, Update
 from noisewise.methods.evolution import (
+    FEW_COMMON,
     EvolutionMemory,
     EvolutionStrategy,
     Weights,
@@ -55,6 +56,7 @@ from noisewise.methods.method import (
     everyone,
 )
 from noisewise.noise.misranking import merged_order, moves, reevaluated, reliability
+from noisewise.noise.samples import Samples
 from noisewise.noise.weights import normal_scores, rank_weights
 from noisewise.population import Population
 
@@ -223,9 +225,10 @@ class Watchful(EvolutionStrategy):
         if population.wave == 0:
             if memory.reevaluations == 0:
                 return everyone(k)
-            again = rng.permutation(k)[: memory.reevaluations]
+            least = FEW_COMMON if population.common else 0
+            again = rng.permutation(k)[: max(memory.reevaluations, least)]
             return np.concatenate((everyone(k), again))
-        more = self._more(memory, population)
+        more = self._more(memory, population.comparable())
         if more <= 0:
             return NOTHING
         seen = population.samples.values
@@ -238,12 +241,12 @@ class Watchful(EvolutionStrategy):
         if len(who) == 0:
             return 0
         k, values = len(population), population.samples.values
-        noisy = bool((values[who, 0] != values[who, 1]).any())
+        noisy = population.shifted or bool((values[who, 0] != values[who, 1]).any())
         if memory.generation == 0:
             return min(memory.first, k) - len(who) if noisy and population.wave == 1 else 0
         if memory.noise >= 0.5 or not noisy:
             return 0
-        surprises = int((moves(population.samples, who) > _SURPRISE).sum())
+        surprises = int((_moves(population, who) > _SURPRISE).sum())
         return min(memory.reevaluations + _BURST * surprises, k // 2) - len(who)
 
     # -- which weights they earn
@@ -281,8 +284,11 @@ class Watchful(EvolutionStrategy):
     ) -> WatchfulMemory:
         new = memory
         noisy, new.state = memory.noise > 0.0, after
+        if population.shifted:
+            new.deterministic = False
         self._measure(new, population)
-        new.best = new.best.insert(population.X, population.samples.mean())
+        if not population.common:  # else values of different generations have different offsets
+            new.best = new.best.insert(population.X, population.samples.mean())
         psi = min(1.0, max(0.0, (new.q - CALM) / (WILD - CALM)))
         target = new.smallest * (new.largest / new.smallest) ** psi
         if new.generation > 0:
@@ -293,7 +299,7 @@ class Watchful(EvolutionStrategy):
         new.noise = min(1.0, max(0.0, way))
         new.population = new.unit * math.ceil(round(target) / new.unit)
         new.peak = max(new.peak, new.population)
-        new.reevaluations = self._next_reevaluations(new, len(population), psi)
+        new.reevaluations = self._next_reevaluations(new, population, psi)
         return new
 
     def _measure(self, memory: WatchfulMemory, population: Population) -> None:
@@ -302,25 +308,30 @@ class Watchful(EvolutionStrategy):
         who = reevaluated(samples)
         if len(who) == 0:
             return
-        if (samples.values[who, 0] != samples.values[who, 1]).any():
+        if population.shifted or (samples.values[who, 0] != samples.values[who, 1]).any():
             memory.deterministic = False
-        for move in moves(samples, who).tolist():
+        for move in _moves(population, who).tolist():
             fade = 1.0 if memory.seen < _RECALL - 0.5 else 1.0 - 1.0 / _RECALL
             memory.moved = fade * memory.moved + move
             memory.seen = fade * memory.seen + 1.0
 
-    def _next_reevaluations(self, memory: WatchfulMemory, evaluated: int, psi: float) -> int:
-        """Re-evaluations of the next generation."""
+    def _next_reevaluations(
+        self, memory: WatchfulMemory, population: Population, psi: float
+    ) -> int:
+        """Re-evaluations of the next generation. Under common seeds they are saved up until
+        there are enough to be compared with each other."""
         if memory.seen == 0.0:  # they failed, or none was affordable: nothing is known yet
             return memory.reevaluations
         if memory.deterministic:
-            memory.rest -= evaluated
+            memory.rest -= len(population)
             if memory.rest > 0:
                 return 0
             memory.rest = _REST
             return 1
         memory.credit += memory.population * (_SHARE[0] + (_SHARE[1] - _SHARE[0]) * psi)
         again = int(memory.credit)
+        if population.common and again < FEW_COMMON:
+            return 0
         memory.credit -= again
         return again
 
@@ -369,3 +380,12 @@ class Watchful(EvolutionStrategy):
         else:
             said = f"population {memory.smallest} -> {now}, at most {memory.peak}"
         return Explanation(said, deterministic=False)
+
+
+def _moves(population: Population, who: IntArray) -> FloatArray:
+    """q of the candidates ``who``: among all candidates or, under common seeds, among themselves,
+    so that values of one seed are compared."""
+    if not population.common:
+        return moves(population.samples, who)
+    both = Samples(population.samples.values[who, :2])
+    return moves(both, np.arange(len(who))) if len(who) > 1 else np.empty(0)

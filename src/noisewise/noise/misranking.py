@@ -47,20 +47,24 @@ def top_mu(r_a: IntArray, r_b: IntArray, mu: int) -> float:
     return float(((r_a < mu) != (r_b < mu)).mean())
 
 
-def displacement(samples: Samples) -> tuple[float, int]:
+def displacement(samples: Samples, common: bool = False) -> tuple[float, int]:
     """P estimated from the candidates that were evaluated again, and how many these are: how far
     each would move, as a fraction of the population, if its second value took the place of its
-    first. nan and 0 if no candidate has two values."""
+    first. nan and 0 if no candidate has two values. With ``common``, first values share a seed
+    and second values another one: only values of one seed are compared."""
     values, k = samples.values, len(samples.values)
     if values.shape[1] < 2:
         return math.nan, 0
     # Lists: most rounds have few candidates, and fewer that were evaluated again.
     pairs = [(a, b) for a, b in values[:, :2].tolist() if math.isfinite(a + b)]
     n = len(pairs)
-    if n == 0:
+    if n == 0 or (common and n == 1):
         return math.nan, 0
     if n == k:
         return footrule(ranks(values[:, 0]), ranks(values[:, 1])), n
+    if common:  # few move less far than many: rankings without anything in common give 1/3
+        first, second = np.array(pairs).T
+        return footrule(ranks(first), ranks(second)) * n * n / (n * n - 1), n
     ordered, moved = np.sort(values[:, 0]).tolist(), 0
     for old, new in pairs:
         # A tie of a candidate with its own old value is no displacement.

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from noisewise.command.program import Evaluation
@@ -27,12 +27,14 @@ class Log:
         """Add a line."""
         if self._file is None:
             return
-        line = {
+        line: dict[str, Any] = {
             "parameters": evaluation.parameters,
             "value": evaluation.value,
             "seconds": round(evaluation.seconds, 3),
             "failure": evaluation.failure,
         }
+        if evaluation.seed is not None:
+            line["seed"] = evaluation.seed
         with self._lock:
             try:
                 self._file.write(json.dumps(line) + "\n")
