@@ -41,6 +41,25 @@ def as_value(value: Any, maximize: bool = False) -> float:
     return math.copysign(LARGEST, value)
 
 
+def as_measured(value: Any, maximize: bool = False) -> tuple[float, float | None]:
+    """What an objective returned: its value as of `as_value`, and the standard error (None if
+    unknown, and for failures) of a tuple ``(value, se)``."""
+    if not isinstance(value, tuple):
+        return as_value(value, maximize), None
+    if len(value) != 2:
+        raise BadValueError(
+            f"the objective must return a number or a tuple (value, se), got {shown(value, 60)}"
+        )
+    number = as_value(value[0], maximize)
+    se = math.nan if value[1] is None else _real(value[1])
+    if se < 0.0 or se == math.inf:
+        raise BadValueError(
+            "the standard error that the objective returns must be a non-negative finite number, "
+            f"got {shown(value[1], 60)}"
+        )
+    return number, None if math.isnan(se) or number == math.inf else se
+
+
 def _real(value: Any) -> float:
     try:
         if isinstance(value, Real):

@@ -14,7 +14,7 @@ from typing import Any
 
 from noisewise import executors, fingerprint
 from noisewise._check import arguments, flag, one_of, shown
-from noisewise._values import LARGEST, as_value
+from noisewise._values import LARGEST, as_measured
 from noisewise.checkpoint import Journal
 from noisewise.errors import BadValueError, EvaluationError
 from noisewise.executors import Evaluator, Outcome
@@ -63,8 +63,9 @@ def minimize(
     Parameters
     ----------
     fun
-        ``fun(x, *args) -> float``, a noisy value at ``x``. With ``vectorized=True``,
-        ``fun(X, *args) -> (n,)`` for ``X`` of shape (n, d). nan and +inf (-inf with
+        ``fun(x, *args) -> float``, a noisy value at ``x``, or a tuple ``(value, se)`` with its
+        standard error where that is known. With ``vectorized=True``, ``fun(X, *args) -> (n,)`` for
+        ``X`` of shape (n, d), or a tuple of two such arrays. nan and +inf (-inf with
         ``maximize=True``) count as failures. Values beyond 1e70 in size count as 1e70, with a
         warning.
     x0
@@ -216,16 +217,16 @@ def _loop(
                 while not evaluator.finished:
                     evaluator.receive(block=True)
                 finished = evaluator.finished
-                ids, values = _values(finished, opt, on_error)
+                ids, values, errors = _values(finished, opt, on_error)
                 if journal is not None:
-                    journal.append(ids, _shown(values, opt))
+                    journal.append(ids, _shown(values, opt), errors)
                 whole = False
                 if len(ids) == len(finished):
                     finished.clear()
                 else:
                     for _ in ids:
                         finished.popleft()
-                moved = search.tell(ids, values)
+                moved = search.tell(ids, values, errors)
                 whole = True
             if search.run.round > generation:
                 generation = search.run.round
@@ -251,21 +252,25 @@ def _loop(
 
 def _values(
     outcomes: Collection[Outcome], opt: Optimizer, on_error: str
-) -> tuple[list[int], list[float]]:
-    """Ids and values to minimise of what came back first, +inf for a failure; raises where the
-    user wants that. Failures come on their own: they may be due to an interrupt that is just
-    arriving."""
+) -> tuple[list[int], list[float], list[float | None] | None]:
+    """Ids and values to minimise of what came back first, +inf for a failure, and standard errors
+    where the objective returned some; raises where the user wants that. Failures come on their
+    own: they may be due to an interrupt that is just arriving."""
     ids: list[int] = []
     values: list[float] = []
+    errors: dict[int, float] = {}
     more = opt.maximize
     # The common case, much faster than one by one: a small sum has small terms only.
     told, found, _ = zip(*outcomes, strict=True)
     if set(map(type, found)) == {float} and sum(map(abs, found)) < LARGEST:
-        return list(told), [-value for value in found] if more else list(found)
+        return list(told), [-value for value in found] if more else list(found), None
     for id, value, error in outcomes:
         if error is None:
             try:
-                values.append(as_value(value, more))
+                number, se = as_measured(value, more)
+                values.append(number)
+                if se is not None:
+                    errors[len(ids)] = se
             except BadValueError as wrong:
                 error = wrong
         if error is not None:
@@ -273,9 +278,9 @@ def _values(
                 break
             if not _counts_as_failure(error, on_error):
                 raise _evaluation_error(id, error, opt) from error
-            return [id], [math.inf]
+            return [id], [math.inf], None
         ids.append(id)
-    return ids, values
+    return ids, values, [errors.get(i) for i in range(len(ids))] if errors else None
 
 
 def _shown(values: list[float], opt: Optimizer) -> list[float]:
@@ -306,11 +311,12 @@ def _rescue(opt: Optimizer, evaluator: Evaluator, journal: Journal | None, whole
     for outcome in list(evaluator.finished):
         with contextlib.suppress(Exception):
             if outcome.error is None:
-                ids, values = [outcome.id], [as_value(outcome.value, opt.maximize)]
+                value, se = as_measured(outcome.value, opt.maximize)
+                ids, values, errors = [outcome.id], [value], None if se is None else [se]
                 if journal is not None:
-                    journal.append(ids, _shown(values, opt))
+                    journal.append(ids, _shown(values, opt), errors)
                 if whole:
-                    opt._search.tell(ids, values)
+                    opt._search.tell(ids, values, errors)
     evaluator.finished.clear()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from noisewise._data import DataError, data
 from noisewise._types import FloatArray, IntArray
 from noisewise.noise.aligned import aligned
+from noisewise.noise.known import discounted
 from noisewise.noise.samples import Samples
 
 #: What a population is for.
@@ -146,11 +147,13 @@ class Population:
 
     def comparable(self) -> Population:
         """The population with values that can be compared with each other: under common seeds,
-        without what a seed adds to all of them."""
-        if not self.common or self.samples.values.shape[1] == 1:
-            return self
-        samples, shifted = aligned(self.samples)
-        return replace(self, samples=samples, shifted=shifted)
+        without what a seed adds to all of them; where standard errors are known, discounted."""
+        samples, shifted = self.samples, False
+        if self.common and samples.values.shape[1] > 1:
+            samples, shifted = aligned(samples)
+        if samples.errors is not None:
+            samples = discounted(samples)
+        return self if samples is self.samples else replace(self, samples=samples, shifted=shifted)
 
     def split(self, origin: FloatArray) -> tuple[Population, Population]:
         """The candidates whose values are there, and those without any value. The latter were

@@ -170,18 +170,28 @@ class Vectorized(Evaluator):
             answer = self._fun(np.array([t.x for t in trials]), *self._args, **more)
         except Exception as error:
             return [Outcome(t.id, error=showable(error)) for t in trials]
-        try:
-            values = real_array(answer)
-            said = f"an array of shape {values.shape}"
-        except Exception:  # whatever its conversion to an array raises
-            values, said = np.empty(0), shown(answer, 60)
-        if values.shape != (len(trials),):
-            wrong = BadValueError(
-                f"with vectorized=True the objective must return {len(trials)} real numbers for "
-                f"{len(trials)} points, got {said}"
-            )
-            return [Outcome(t.id, error=wrong) for t in trials]
-        return list(map(Outcome, [t.id for t in trials], values.tolist()))
+        n, parts = len(trials), answer if _is_pair(answer) else (answer,)
+        columns: list[list[float]] = []
+        for part in parts:
+            try:
+                array = real_array(part)
+                said = f"an array of shape {array.shape}"
+            except Exception:  # whatever its conversion to an array raises
+                array, said = np.empty((0, 0)), shown(part, 60)
+            if array.shape != (n,):
+                wrong = BadValueError(
+                    f"with vectorized=True the objective must return {n} real numbers for {n} "
+                    f"points, or a tuple of {n} values and {n} standard errors, got {said}"
+                )
+                return [Outcome(t.id, error=wrong) for t in trials]
+            columns.append(array.tolist())
+        measured: Any = zip(*columns, strict=True) if len(columns) == 2 else columns[0]
+        return list(map(Outcome, [t.id for t in trials], measured))
+
+
+def _is_pair(answer: Any) -> bool:
+    """Whether an answer for several points is values and their standard errors."""
+    return isinstance(answer, tuple) and len(answer) == 2
 
 
 def showable(error: Exception) -> Exception:

@@ -196,7 +196,7 @@ class RBPEM(CMAOptions):
             return NOTHING
         if population.common:
             again = min(max(again, FEW_COMMON), len(population))
-        profile = self.profile_weights(population)
+        profile, population = self.profile_weights(population), population.comparable()
         if self._target() == "boundary" or memory.pool.size == 0:
             mu = int((profile > 0.0).sum())
             # Ranks mu - 1 and mu (0-based) lie on either side of the boundary.
