@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import noisewise as nw
 import support
 from noisewise.cli import main
-from noisewise.methods import CMAES, RBPEM, Method, Racing, Resample
+from noisewise.methods import CMAES, RBPEM, Racing, Resample
 from noisewise.noise.aligned import aligned
 from noisewise.noise.misranking import displacement
 from noisewise.noise.samples import Samples
@@ -124,10 +124,17 @@ def test_late_candidates_keep_their_seed() -> None:
     assert {seeds[t.id] for t in fresh} == {fresh[0].seed} != {trials[0].seed}
 
 
-@pytest.mark.parametrize("seeds", ["independent", "common", "auto"])
-def test_resume_after_every_tell(method: Method, seeds: str, tmp_path: Path) -> None:
-    if method.name in ("auto", "gp") and seeds == "auto":
-        pytest.skip("a model takes long, and is not compared")
+@pytest.mark.parametrize(
+    ("name", "seeds"),
+    [
+        *(("watchful", mode) for mode in ("independent", "common", "auto")),
+        *(("rb-pem", mode) for mode in ("common", "auto")),
+        ("probe-switch", "common"),
+        ("gp", "common"),
+    ],
+)
+def test_resume_after_every_wave(name: str, seeds: str, tmp_path: Path) -> None:
+    method = nw.methods.get(name)
 
     def begin() -> nw.Optimizer:
         return nw.Optimizer(

@@ -24,7 +24,7 @@ from noisewise.reserve import reserve_for
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
 from noisewise.run import Run, begin
 from noisewise.search import Search
-from noisewise.seeds import MODES
+from noisewise.seeds import COMMON, MODES
 from noisewise.space import Space, name_problem, named
 from noisewise.trial import Trial
 
@@ -101,6 +101,7 @@ class Optimizer:
         kept = reserve_for(confirm, budget, len(mean))
         workers = integer("workers", workers, least=1)
         chosen = methods.resolve(method)
+        kind = None if seeds is None else one_of("seeds", seeds, MODES)
         setup = Setup(
             box,
             mean,
@@ -110,6 +111,7 @@ class Optimizer:
             race=kept.race,
             confirm=kept.confirm,
             adaptive=confirm == "auto",
+            common=kind == COMMON,
         )
         if lookahead is None:
             ahead = chosen.lookahead(chosen.start(setup), workers) if workers > 1 else 0
@@ -119,7 +121,6 @@ class Optimizer:
         setup = replace(setup, lookahead=min(ahead, budget), late=min(late, budget))
         ledger, streams = Ledger(budget, reserve=sum(kept)), problem.generators(rng)
         more = flag("maximize", maximize)
-        kind = None if seeds is None else one_of("seeds", seeds, MODES)
         run = begin(chosen, setup, ledger, streams, problem.seed(rng), more, kind)
         self._search = Search(chosen, run)
         self._extra = problem.plain(extra)

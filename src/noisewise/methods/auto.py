@@ -1,9 +1,10 @@
 """`auto`, the default: a model where evaluations are few, else an evolution strategy.
 
 One rule decides which of the two is in charge. The Gaussian process (`GP`) searches where the
-budget is at most 300 evaluations and 100 per coordinate, in at most ten dimensions. It hands over
-to the evolution strategy (`Watchful`) if it stops predicting: if it orders new values hardly
-better than chance although it expected to. Elsewhere the strategy searches from the start.
+budget is at most 300 evaluations and 100 per coordinate, in at most ten dimensions, unless common
+seeds are asked for, which it could not use. It hands over to the evolution strategy (`Watchful`)
+if it stops predicting: if it orders new values hardly better than chance although it expected to.
+Elsewhere the strategy searches from the start.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ class Auto(Method):
     def start(self, setup: Setup, distribution: Distribution | None = None) -> AutoMemory:
         d, budget = setup.dimension, setup.budget
         few = _LEAST_EACH * d <= budget <= _few(d) and d <= _DIMENSIONS
-        if self.model and few and self.population is None:
+        # A round of the model is a single candidate, which shares its seed with no other.
+        if self.model and few and self.population is None and not setup.common:
             return AutoMemory(setup=setup, model=self._gp.start(setup, distribution))
         return AutoMemory(setup=setup, strategy=self._watchful.start(setup, distribution))
 

@@ -57,6 +57,8 @@ class Setup:
     confirm: int = 0
     #: Whether the library decides how many, and gives them back where there is no noise.
     adaptive: bool = False
+    #: Whether the user wants the candidates of a round to share their seeds.
+    common: bool = False
 
     @property
     def dimension(self) -> int:

@@ -1,5 +1,5 @@
-"""Run a study: ``python -m noisewise_bench.experiments NAME``; also coverage, mismatch, small and
-warm-start."""
+"""Run a study: ``python -m noisewise_bench.experiments NAME``; also coverage, mismatch, seeds,
+small and warm-start."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from noisewise_bench.experiments import (
     estimators,
     mismatch,
     optuna_samplers,
+    seeds,
     small,
     tasks,
     warm_start,
@@ -33,6 +34,7 @@ ALONE: dict[str, Callable[[list[str]], int]] = {
     small.NAME: small.main,
     "mismatch": mismatch.main,
     "warm-start": warm_start.main,
+    "seeds": seeds.main,
 }
 
 
