@@ -19,7 +19,7 @@ def compares(method: Method, run: Run, k: int, round: int) -> bool:
     proposes too few at a time for that, and weighs more than their order."""
     if run.seeds is None or not run.seeds.compares(round) or len(method.origin(run.memory)) == 0:
         return False
-    return affordable(run.ledger.free, k)
+    return affordable(run.ledger.free, k, run.seeds.begun)
 
 
 def shares(method: Method, run: Run, k: int, round: int) -> bool:

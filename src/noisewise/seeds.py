@@ -10,11 +10,11 @@
 A seed is a pure function of these numbers: nothing grows, and a resumed run hands out the same.
 
 ``"auto"`` compares how well two independent evaluations of whole rounds agree on the mean step:
-the first four rounds and two of every twelve that follow are evaluated twice, in turn under two
-seeds that all candidates share and under seeds of their own. Candidates share seeds once the mean
-of a over the newest four such rounds is larger that way by 0.1 and by its standard error, until it
-is smaller. The order of single candidates cannot decide this: the shared part of the error changes
-no order within a round and does not average out over it either.
+where the budget pays for forty rounds, the first four and two of every 24 that follow are evaluated
+twice, in turn under two seeds that all candidates share and under seeds of their own. Candidates
+share seeds once the mean of a over the newest four such rounds is larger that way by 0.1 and by its
+standard error, until it is smaller. The order of single candidates cannot decide this: the shared
+part of the error changes no order within a round and does not average out over it either.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ from noisewise._types import FloatArray
 INDEPENDENT, COMMON, AUTO = MODES = ("independent", "common", "auto")
 #: Seeds lie below this: they are non-negative in 32 bits with and without a sign.
 BELOW = 2**31
-#: The first rounds, and two of so many that follow, are compared if this many more can be paid for.
-_FIRST, _EVERY, _LEAST_ROUNDS = 4, 12, 16
+#: The first rounds, and two of so many that follow, are compared.
+_FIRST, _EVERY = 4, 24
+#: Rounds that the budget must still pay for before the first comparison, and before later ones.
+_LEAST_ROUNDS, _LEAST_LATER = 40, 8
 #: Comparisons of either kind that count, and by how much common seeds must be better.
 _KEPT, _GAIN = 4, 0.1
 
@@ -77,6 +79,11 @@ class Seeds:
             return round % 2 == 0
         return COMMON in (self.mode, self.decided)
 
+    @property
+    def begun(self) -> bool:
+        """Whether a round was compared already."""
+        return bool(self.common or self.independent)
+
     def compared(self, shared: bool, agreement: float) -> None:
         """After a round that was evaluated twice; nan: it says nothing."""
         if math.isnan(agreement):
@@ -116,9 +123,10 @@ class Seeds:
         )
 
 
-def affordable(free: int, candidates: int) -> bool:
-    """Whether so many evaluations are enough to spare some for a comparison."""
-    return candidates >= 4 and free >= _LEAST_ROUNDS * candidates
+def affordable(free: int, candidates: int, begun: bool) -> bool:
+    """Whether so many evaluations are enough to spare some for a comparison; ``begun``: whether
+    it is not the first one."""
+    return candidates >= 4 and free >= (_LEAST_LATER if begun else _LEAST_ROUNDS) * candidates
 
 
 def agreement(Z: FloatArray, values: FloatArray, profile: FloatArray) -> float:

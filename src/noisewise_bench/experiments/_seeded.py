@@ -79,11 +79,10 @@ def costs(task: Any, X: FloatArray, seed: Any) -> FloatArray:
 #: Name -> (how a task is made from a seed, evaluations).
 TASKS: Final[dict[str, tuple[Callable[[int], Any], int]]] = {
     "drone": (Drone, 300),
-    "inventory-4": (lambda s: make(f"small-task/inventory-4/s{s}"), 300),
-    "queue": (lambda s: make(f"small-task/queue/s{s}"), 200),
+    "drone-long": (Drone, 900),
+    "inventory-4": (lambda s: make(f"small-task/inventory-4/s{s}"), 600),
+    "queue": (lambda s: make(f"small-task/queue/s{s}"), 400),
     "lqr": (lambda s: make(f"task/lqr/s{s}"), 800),
-    "cartpole": (lambda s: make(f"task/cartpole/s{s}"), 400),
-    "cartpole-ht": (lambda s: make(f"task/cartpole-ht/s{s}"), 400),
-    "pendulum": (lambda s: make(f"task/pendulum/s{s}"), 400),
-    "pendulum-ht": (lambda s: make(f"task/pendulum-ht/s{s}"), 400),
+    "cartpole-ht": (lambda s: make(f"task/cartpole-ht/s{s}"), 800),
+    "pendulum": (lambda s: make(f"task/pendulum/s{s}"), 800),
 }

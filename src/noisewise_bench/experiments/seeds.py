@@ -33,7 +33,7 @@ from noisewise_bench.stamps import Stamp
 from noisewise_bench.tables import Column, Table, decades, fixed, plain
 
 MODES: Final = ("independent", "common", "auto")
-METHODS: Final = ("watchful", "cma-es")
+METHODS: Final = ("watchful",)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--tasks", default=",".join(TASKS), help="such as drone,pendulum")
     parser.add_argument("--methods", default=",".join(METHODS), help="such as watchful,cma-es")
-    parser.add_argument("--seeds", default="1-12", help="runs, such as 1-12")
+    parser.add_argument("--seeds", default="1-10", help="runs, such as 1-10")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
     args = parser.parse_args(argv)
     tasks, methods = args.tasks.split(","), args.methods.split(",")
