@@ -339,10 +339,15 @@ def test_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "run.nw"]) == 0
     assert capsys.readouterr().out == "run.html\n"
     text = Path("run.html").read_text(encoding="utf-8")
-    assert "<td>n</td>" in text
+    assert "<bdi>n</bdi>" in text
     assert f"noisewise {nw.__version__}" in text
     assert main(["report", "run.nw", "--out", "other.html"]) == 0
     assert Path("other.html").read_text(encoding="utf-8") == text
+    assert main(["report", "run.nw", "--csv", "run.csv"]) == 0
+    rows = Path("run.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0].startswith("evaluation,purpose,value,")
+    assert len(rows) == 1 + nw.Optimizer.load("run.nw").spent
+    assert main(["report", "run.nw", "--csv", "run.nw"]) == 2
 
 
 def test_methods_and_version(capsys: pytest.CaptureFixture[str]) -> None:

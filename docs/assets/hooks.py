@@ -1,9 +1,11 @@
-"""Equations become MathML while the site is built, so that readers need no script and no network."""
+"""What makes the site work without a network and from the disk: equations become MathML while it is
+built, and the index of the search is a script as well, which pages may load without a server."""
 
 from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
@@ -17,6 +19,13 @@ _EQUATION = re.compile(
 def on_page_content(content: str, **_: Any) -> str:
     """The page with every equation rendered."""
     return _EQUATION.sub(_rendered, content)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Write the index of the search in the form that the theme loads from the disk."""
+    folder = Path(config["site_dir"]) / "search"
+    index = (folder / "search_index.json").read_text(encoding="utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {index}", encoding="utf-8")
 
 
 def _rendered(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,11 @@ from noisewise.command.reading import Reader
 from noisewise.command.streams import prepare_streams, write_page
 from noisewise.command.template import Template
 from noisewise.command.tuning import Interrupted, Options, probe, tune
+from noisewise.command.watch import Watch
 from noisewise.errors import install
 from noisewise.parameters import FORM
 from noisewise.report import facts, text
+from noisewise.report.evaluations import as_csv
 from noisewise.report.page import page
 from noisewise.report.words import sentence
 from noisewise.seeds import MODES
@@ -101,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     _probe_parser(commands)
     _show_parser(commands)
     _report_parser(commands)
+    _watch_parser(commands)
     _methods_parser(commands)
     commands.add_parser("bench", help="compare methods on noisy problems whose truth is known")
     return parser
@@ -161,6 +164,7 @@ def _tune_parser(commands: Any) -> None:
         choices=MODES,
         help="which numbers {seed} stands for, see the guide (default: independent)",
     )
+    add("--watch", action="store_true", help="serve the page of the run while it goes on")
 
 
 def _methods_to_tune() -> list[str]:
@@ -191,6 +195,13 @@ def _report_parser(commands: Any) -> None:
     add = _command(commands, "report", "write one page about a run, with figures", _report)
     add("run", help="the run's file")
     add("--out", metavar="FILE", help="the page to write (default: the run's file with .html)")
+    add("--csv", metavar="FILE", help="also write every evaluation to this file, as a table")
+
+
+def _watch_parser(commands: Any) -> None:
+    add = _command(commands, "watch", "serve the page of a run while it goes on", _watch)
+    add("run", help="the run's file; it may appear later")
+    add("--port", type=int, default=0, help="of this computer (default: any free one)")
 
 
 def _methods_parser(commands: Any) -> None:
@@ -253,18 +264,34 @@ def _data(args: argparse.Namespace, space: Space) -> Any:
     return found.points(space)
 
 
+@contextlib.contextmanager
+def _watched(args: argparse.Namespace) -> Iterator[None]:
+    """With ``--watch``, the page of the run is served meanwhile."""
+    if not args.watch:
+        yield
+        return
+    server = Watch(Path(args.out), version=nw.__version__)
+    server.start()
+    _say(f"watch the run at {server.url}")
+    try:
+        yield
+    finally:
+        server.stop()
+
+
 def _tune(args: argparse.Namespace) -> int:
     job = _job(args, args.maximize)
-    opt = tune(
-        job,
-        Path(args.out),
-        _options(args),
-        budget=args.budget,
-        workers=args.workers,
-        method=args.method,
-        confirm=args.confirm,
-        data=_data(args, job.space),
-    )
+    with _watched(args):
+        opt = tune(
+            job,
+            Path(args.out),
+            _options(args),
+            budget=args.budget,
+            workers=args.workers,
+            method=args.method,
+            confirm=args.confirm,
+            data=_data(args, job.space),
+        )
     found = facts.of(opt, args.out)
     if args.format == "json":
         print(json.dumps(text.as_data(found)))
@@ -318,8 +345,26 @@ def _report(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else Path(args.run).with_suffix(".html")
     if out.resolve() == Path(args.run).resolve():
         raise ValueError(f"--out must differ from the run's file, got {args.out}")
-    write_page(out, page(_load(args.run), nw.__version__))
+    found = _load(args.run)
+    if args.csv is not None:
+        table = Path(args.csv)
+        if table.resolve() in (out.resolve(), Path(args.run).resolve()):
+            raise ValueError(f"--csv must differ from the page and the run's file, got {table}")
+        write_page(table, as_csv(found.evaluations, found.space))
+    write_page(out, page(found, nw.__version__))
     print(out)
+    return DONE
+
+
+def _watch(args: argparse.Namespace) -> int:
+    path = Path(args.run)
+    if path.exists():
+        nw.Optimizer.load(path)  # what cannot be shown is said at once
+    port = integer("--port", args.port, 0, most=65535)
+    server = Watch(path, port, nw.__version__)
+    print(server.url, flush=True)
+    with contextlib.suppress(KeyboardInterrupt):  # the usual way to end it
+        server.serve()
     return DONE
 
 

@@ -64,10 +64,13 @@ def settle(run: Run, population: Population) -> None:
         last.testing, last.tested = False, values[0]
         if run.background.deterministic:
             run.final = None
+            run.seen.add(population.X, values)
             _keep(run, reserve(run.ledger.budget, run.setup.dimension, True))
     else:
         unraced = last.race.winner == 0 and last.race.values.shape[1] == 0
         kept = last.tested if unraced else np.empty(0)
+        if len(last.tested) and not unraced:  # else nothing would remember them
+            run.seen.add(last.finalists[:1], last.tested[None])
         last.tested = np.empty(0)
         errors = population.samples.errors
         told = None if errors is None or len(kept) else errors[0]

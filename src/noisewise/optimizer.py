@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -76,6 +77,9 @@ class Optimizer:
         Each trial has a ``seed`` for its random numbers; see `noisewise.minimize`.
     """
 
+    #: When the file that the run was loaded from was last written, in seconds since 1970.
+    _written: float = math.nan
+
     def __init__(
         self,
         x0: Any = None,
@@ -124,9 +128,11 @@ class Optimizer:
         run = begin(chosen, setup, ledger, streams, problem.seed(rng), more, kind)
         self._search = Search(chosen, run)
         self._extra = problem.plain(extra)
-        #: Kept with the run beside ``extra``: named parameters, the objective's fingerprint.
-        self._about: dict[str, Any]
-        self._about = {} if self._space is None else {"space": self._space.parameters}
+        #: Kept with the run beside ``extra``: when it began (seconds since 1970), named
+        #: parameters, the objective's fingerprint.
+        self._about: dict[str, Any] = {"began": time.time()}
+        if self._space is not None:
+            self._about["space"] = self._space.parameters
         if data is not None:
             self._add(earlier.read(data, box, self._space, self.maximize))
 
@@ -387,4 +393,5 @@ class Optimizer:
         except Exception as error:  # a file may hold anything
             raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
         opt._search.hand_out_again()
+        opt._written = os.stat(path).st_mtime
         return opt

@@ -174,12 +174,14 @@ def _runner_up(told: race.Race) -> RunnerUp | None:
 
 def _noise_share(seen: Recent, noise: float) -> float:
     """Variance of the noise over that of the newest values, at most one."""
-    values = np.concatenate([y for _, y in seen.rounds[::-1]]) if seen.rounds else np.empty(0)
-    good = values[np.isfinite(values)]
-    if len(good) < 2 or math.isnan(noise):
+    if not seen.rounds or math.isnan(noise):
         return math.nan
     k = max(_SPREAD_OVER, len(seen.rounds[-1][1]))
-    variance = float(np.var(good[:k], ddof=1))
+    values = seen.points(2 * k)[1]  # twice as many: some have failed
+    good = values[np.isfinite(values)]
+    if len(good) < 2:
+        return math.nan
+    variance = float(np.var(good[-k:], ddof=1))
     return min(1.0, noise / variance) if variance > 0.0 else math.nan
 
 

@@ -230,7 +230,7 @@ def _message(search: Search, status: int, lucky: bool, more: str, exact: bool) -
     }[status]
     if status == BUDGET_SPENT and not lucky:
         said = "the budget is spent and no evaluation succeeded"
-    parts = [said, f"{run.round} generations, {run.ledger.told} evaluations"]
+    parts = [said, f"{_many(run.round, 'generation')}, {_many(run.ledger.told, 'evaluation')}"]
     count = run.misranking.count
     if count and not exact:
         parts.append(outlook.misranking_said(run.misranking.value, count))
@@ -239,6 +239,10 @@ def _message(search: Search, status: int, lucky: bool, more: str, exact: bool) -
     if run.seeds is not None and (chosen := run.seeds.said()):
         parts.append(chosen)
     return "; ".join(parts)
+
+
+def _many(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
 def _array(x: Any) -> str:

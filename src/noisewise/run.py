@@ -24,8 +24,8 @@ from noisewise.seeds import Seeds
 _MOST = 10**7
 #: Re-evaluations over which the measured misranking is averaged.
 _RECALL = 32.0
-#: Candidates kept for the report, and the dimension above which they would be too few for it.
-_KEPT, _KEPT_UP_TO = 400, 50
+#: Coordinates and values of the newest candidates that are kept for the report.
+_KEPT = 30000
 #: Columns of the history that every method has.
 COLUMNS = (
     "evaluations",
@@ -241,7 +241,7 @@ def begin(
         seed=seed,
         history=History(columns, np.empty((0, len(columns)))),
         maximize=maximize,
-        seen=Recent(_KEPT if setup.dimension <= _KEPT_UP_TO else 0),
+        seen=Recent(_KEPT // (setup.dimension + 1)),
         best_x=setup.box.outer(setup.mean),
         seeds=None if seeds is None else Seeds.of(seeds, streams[0]),
     )

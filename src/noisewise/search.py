@@ -289,7 +289,7 @@ class Search:
             run.barren = run.fruitless = 0
         else:
             population.failed = True
-        run.seen.add(population.X, samples.mean())
+        run.seen.add(population.X, samples.values)
         setup, ledger = run.setup, run.ledger
         now = Now(ledger.free, setup.budget, setup.workers)
         seeding.compare(self.method, run, population)

@@ -1,7 +1,7 @@
 """The headline table and picture, from the committed results of the studies `auto` and `tasks`.
 
 ``python -m noisewise_bench.headline`` prints the tables; ``--picture FILE`` draws the picture;
-``--write PAGE ...`` puts the tables between the marks of these pages.
+``--write PAGE ...`` puts them between the marks of these pages, or the `summary` between its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noisewise_bench import stamps
+from noisewise_bench import stamps, summary
 
 DIMENSIONS = (10, 20, 40)
 GROUPS = {
@@ -38,10 +38,10 @@ OTHERS = {
 }
 #: Pages of the two studies, and what puts their results on the front pages.
 SOURCES = ("auto.md", "tasks.md")
-PAGES = ("README.md", "docs/which-method.md")
+PAGES = ("docs/which-method.md",)
 COMMAND = (
     "python -m noisewise_bench.headline --picture docs/assets/headline.svg "
-    f"--write {' '.join(PAGES)}"
+    f"--write {' '.join([*PAGES, *summary.PAGES])}"
 )
 BEGIN, END = "<!-- headline -->", "<!-- /headline -->"
 
@@ -172,12 +172,33 @@ def _panel(ax: Any, found: Sequence[Duel], group: str) -> None:
         ax.annotate(words, (x, -0.42), fontsize=8, color="0.35", ha=side, va="center")
 
 
-def rewritten(page: str, block: str) -> str:
+def rewritten(page: str, block: str, begin: str = BEGIN, end: str = END) -> str:
     """``page`` with ``block`` between its marks."""
-    inside = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTALL)
+    inside = re.compile(f"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", re.DOTALL)
     if not inside.search(page):
-        raise ValueError(f"the page has no {BEGIN} ... {END}")
+        raise ValueError(f"the page has no {begin} ... {end}")
     return inside.sub(lambda _: f"{block}\n", page)
+
+
+def _renewed(page: str, findings: Path, made: str) -> str:
+    """``page`` with what belongs between its marks."""
+    if summary.BEGIN in page:
+        return rewritten(page, short(findings), summary.BEGIN, summary.END)
+    return rewritten(page, made)
+
+
+def short(findings: Path) -> str:
+    """The summary of all studies for the front page."""
+    found = duels(findings)
+    many = {
+        other: tuple(_pooled(pick(found, group, other)) for group in GROUPS) for other in OTHERS
+    }
+    lost = [one for one in found if one.low > 0.0]
+    return summary.table(findings, many, len(lost), len(found))
+
+
+def _pooled(row: Sequence[Duel]) -> float:
+    return sum(one.wins * one.n for one in row) / sum(one.n for one in row)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -191,7 +212,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         found = duels(args.findings)
         made = content(args.findings)
-        pages = {page: rewritten(page.read_text(encoding="utf-8"), made) for page in args.write}
+        pages = {
+            page: _renewed(page.read_text(encoding="utf-8"), args.findings, made)
+            for page in args.write
+        }
         for page, text in pages.items():
             page.write_text(text, encoding="utf-8")
         if args.picture is not None:

@@ -62,7 +62,7 @@ def after_the_command_line(folder: Path) -> None:
 
 
 def after_the_report(folder: Path) -> None:
-    assert "<td>units</td>" in (folder / "page.html").read_text(encoding="utf-8")
+    assert "<bdi>units</bdi>" in (folder / "page.html").read_text(encoding="utf-8")
     assert (folder / "run.png").stat().st_size > 5000
 
 

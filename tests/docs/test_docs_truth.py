@@ -18,7 +18,7 @@ import noisewise as nw
 from noisewise import executors, methods, space, weights
 from noisewise.integrations import optuna as integrations_optuna
 from noisewise.integrations import sklearn as integrations_sklearn
-from noisewise_bench import campaign, headline, problem, score
+from noisewise_bench import campaign, headline, problem, score, summary
 from noisewise_bench.problems import registry
 
 
@@ -42,6 +42,17 @@ def test_the_headline_is_that_of_the_results(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     content = headline.content(ROOT / "docs" / "findings")
     assert text == headline.rewritten(text, content), f"run {headline.COMMAND}"
+
+
+@pytest.mark.parametrize("page", summary.PAGES)
+def test_the_summary_is_that_of_the_results(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    short = headline.short(ROOT / "docs" / "findings")
+    assert text == headline.rewritten(text, short, summary.BEGIN, summary.END), (
+        f"run {headline.COMMAND}"
+    )
+    rows = [line for line in short.splitlines() if line.startswith("| ")][1:]
+    assert all(1 <= len(re.findall(r"\d+ %", row)) <= 3 for row in rows)
 
 
 def test_the_headline_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,10 +14,15 @@ from noisewise.noise.diagnostics import CHECKS
 from noisewise.optimizer import Optimizer
 from noisewise.outlook import Outlook
 from noisewise.population import CONFIRMATION, RACE, SEARCH
+from noisewise.report import evaluations
+from noisewise.report.evaluations import Evaluations
 from noisewise.report.importance import Importance, importances, modelled
-from noisewise.report.words import number, valued
+from noisewise.report.words import number, ranged, valued
 from noisewise.run import Run
 from noisewise.space import Choice, Space
+
+#: Newest candidates among which parameters are compared, and most parameters.
+_COMPARED, _COMPARED_UP_TO = 400, 50
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,19 @@ class Facts:
     residuals: FloatArray
     #: The command with the recommended values, if the run was one of a program.
     command: str
+    #: Name of the function or the program that was minimised; empty if it is not known.
+    objective: str
+    seed: int | None
+    #: When the run began and was last written, in seconds since 1970; nan if not known.
+    began: float
+    written: float
+    #: Ranges of the parameters as text, by name.
+    ranges: dict[str, str]
+    #: What the figures need: all evaluations, the point in coordinates, and bounds (2, d).
+    evaluations: Evaluations
+    x: FloatArray
+    bounds: FloatArray
+    space: Space | None
 
 
 def of(opt: Optimizer, title: str) -> Facts:
@@ -136,11 +154,46 @@ def of(opt: Optimizer, title: str) -> Facts:
         history=history,
         spreads=_spreads(opt, space, result.x),
         importances=by_model or _importances(run, space),
-        compared=0 if by_model else run.seen.size,
+        compared=0 if by_model else _compared(run),
         checks=_checks(result.diagnostics),
         residuals=told.residuals,
         command=_command(opt.extra, recommended),
+        objective=_objective(opt),
+        seed=run.seed,
+        began=_began(opt),
+        written=opt._written,
+        ranges=_ranges(opt, space),
+        evaluations=evaluations.of(run, -1.0 if opt.maximize else 1.0),
+        x=result.x,
+        bounds=np.array(run.setup.box.bounds),
+        space=space,
     )
+
+
+def _objective(opt: Optimizer) -> str:
+    """What was minimised, in a word or two."""
+    command = opt.extra.get("command")
+    if isinstance(command, list) and command:
+        return " ".join(str(word) for word in command)
+    kept = opt._about.get("objective")
+    name = kept.get("name") if isinstance(kept, dict) else None
+    return str(name).removeprefix("__main__.") if name else ""
+
+
+def _began(opt: Optimizer) -> float:
+    value = opt._about.get("began")
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _ranges(opt: Optimizer, space: Space | None) -> dict[str, str]:
+    if space is not None:
+        return {name: ranged(text) for name, text in space.texts.items()}
+    low, high = opt._run.setup.box.bounds
+    return {
+        f"x{j}": f"{number(a)} to {number(b)}" if a < b else "fixed"
+        for j, (a, b) in enumerate(zip(low.tolist(), high.tolist(), strict=True), start=1)
+        if math.isfinite(b - a)
+    }
 
 
 def _parts(run: Run) -> dict[str, int]:
@@ -187,6 +240,8 @@ def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]
     box, found = setup.box, []
     for i, j in enumerate(np.flatnonzero(np.less(*box.bounds))):  # the others are fixed
         name, deviation = names[j], float(deviations[j])
+        if space is not None and name not in space.parameters:  # a part of a choice
+            continue
         low, high, at = float(box.low[i]), float(box.high[i]), float(x[j])
         ends = max(low, at - deviation), min(high, at + deviation)
         value, below, above = (_shown(space, name, u) for u in (at, *ends))
@@ -198,15 +253,22 @@ def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]
     return found
 
 
-def _importances(run: Any, space: Space | None) -> list[Importance]:
-    if not run.seen.size:
+def _compared(run: Run) -> int:
+    """Candidates that are compared; in many dimensions they would be too few."""
+    if not run.seen.size or run.setup.dimension > _COMPARED_UP_TO:
+        return 0
+    return len(run.seen.points(_COMPARED)[1])
+
+
+def _importances(run: Run, space: Space | None) -> list[Importance]:
+    if not _compared(run):
         return []
-    X, values, generation = run.seen.points()
+    X, values, generation = run.seen.points(_COMPARED)
     return importances(run.setup.box.outer(X), values, generation, space)
 
 
 def _shown(space: Space | None, name: str, u: float) -> str:
-    """A coordinate as its parameter's value, or as a number where it is a part of a choice."""
+    """A coordinate as its parameter's value."""
     p = space.parameters.get(name) if space else None
     return number(u) if p is None or isinstance(p, Choice) else valued(p.decode(np.array([u])), 4)
 

@@ -86,7 +86,7 @@ def draw(chart: Chart, x: FloatArray) -> str:
     up = _up(chart)
     px = across.at(x)
     lines = "".join(_line(series, px, up.at(series.values)) for series in chart.series)
-    marks = "".join(_mark(up, level, label) for level, label in chart.marks)
+    marks = "".join(mark(up, level, label) for level, label in chart.marks)
     clip = f"clip-{chart.name}"
     plot = (
         f'<clipPath id="{clip}"><rect x="{LEFT:g}" y="{TOP - 3:g}" '
@@ -94,8 +94,8 @@ def draw(chart: Chart, x: FloatArray) -> str:
         f'<g clip-path="url(#{clip})">{lines}{marks}</g>'
     )
     cursor = f'<line class="cursor" x1="0" x2="0" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}"/>'
-    inside = _grid(across, up, "evaluations") + plot + cursor
-    return _svg(inside, chart.title, f' data-left="{LEFT:g}" data-right="{WIDTH - RIGHT:g}"')
+    inside = grid(across, up, "evaluations") + plot + cursor
+    return picture(inside, chart.title, f' data-left="{LEFT:g}" data-right="{WIDTH - RIGHT:g}"')
 
 
 def histogram(values: FloatArray, title: str, label: str) -> str:
@@ -113,12 +113,15 @@ def histogram(values: FloatArray, title: str, label: str) -> str:
             places[:-1], places[1:], tops, edges[:-1], edges[1:], shares, strict=True
         )
     )
-    return _svg(_grid(across, up, label) + bars, title)
+    return picture(grid(across, up, label) + bars, title)
 
 
-def _svg(inside: str, title: str, attributes: str = "") -> str:
+def picture(
+    inside: str, title: str, attributes: str = "", width: float = WIDTH, height: float = HEIGHT
+) -> str:
+    """An SVG element with a name for those who do not see it."""
     return (
-        f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{html.escape(title)}"'
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(title)}"'
         f"{attributes}>{inside}</svg>"
     )
 
@@ -140,35 +143,42 @@ def _line(series: Series, px: FloatArray, py: FloatArray) -> str:
     return f'<path class="{html.escape(series.look)}" d="{path}"/>'
 
 
-def _mark(up: Axis, level: float, label: str) -> str:
+def mark(up: Axis, level: float, label: str, across: Axis | None = None) -> str:
+    """A horizontal line with a label at its right end."""
+    left, right = (LEFT, WIDTH - RIGHT) if across is None else (across.start, across.end)
     y = float(up.at(np.array([level]))[0])
     if math.isnan(y):
         return ""
     return (
-        f'<line class="mark" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text class="mark" x="{WIDTH - RIGHT - 4:g}" y="{y - 5:.1f}" text-anchor="end">'
+        f'<line class="mark" x1="{left:g}" x2="{right:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text class="mark" x="{right - 4:g}" y="{y - 5:.1f}" text-anchor="end">'
         f"{html.escape(label)}</text>"
     )
 
 
-def _grid(across: Axis, up: Axis, label: str) -> str:
+def grid(across: Axis, up: Axis, label: str, side: str = "") -> str:
+    """Both axes with their ticks and labels; ``up.start`` is the lower edge of the plot."""
+    left, right, bottom = across.start, across.end, up.start
     parts = []
     for tick, y in zip(up.ticks(), up.at(np.array(up.ticks())), strict=True):
         parts.append(
-            f'<line class="grid" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{LEFT - 6:g}" y="{y + 4:.1f}" text-anchor="end">{short(tick)}</text>'
+            f'<line class="grid" x1="{left:g}" x2="{right:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{left - 6:g}" y="{y + 4:.1f}" text-anchor="end">{short(tick)}</text>'
         )
     for tick, x in zip(across.ticks(), across.at(np.array(across.ticks())), strict=True):
         parts.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16:g}" text-anchor="middle">'
-            f"{short(tick)}</text>"
+            f'<text x="{x:.1f}" y="{bottom + 16:g}" text-anchor="middle">{short(tick)}</text>'
         )
     parts.append(
-        f'<line class="axis" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" '
-        f'y1="{HEIGHT - BOTTOM:g}" y2="{HEIGHT - BOTTOM:g}"/>'
-        f'<text class="label" x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{HEIGHT - 8:g}" '
+        f'<line class="axis" x1="{left:g}" x2="{right:g}" y1="{bottom:g}" y2="{bottom:g}"/>'
+        f'<text class="label" x="{(left + right) / 2:g}" y="{bottom + 34:g}" '
         f'text-anchor="middle">{html.escape(label)}</text>'
     )
+    if side:
+        parts.append(
+            f'<text class="label" transform="translate(13 {(up.start + up.end) / 2:g}) '
+            f'rotate(-90)" text-anchor="middle">{html.escape(side)}</text>'
+        )
     return "".join(parts)
 
 
@@ -179,7 +189,7 @@ def _up(chart: Chart) -> Axis:
     if len(data) == 0:
         data = np.zeros(1)
     log = chart.log and float(data.min()) > 0.0 and _LOG_FROM * data.min() < data.max()
-    low, high = _limits(np.log(data) if log else data)
+    low, high = limits(np.log(data) if log else data)
     if log:
         low, high = math.exp(low), math.exp(high)
     if not log:
@@ -188,7 +198,8 @@ def _up(chart: Chart) -> Axis:
     return Axis(low, high, HEIGHT - BOTTOM, TOP, log)
 
 
-def _limits(data: FloatArray) -> tuple[float, float]:
+def limits(data: FloatArray) -> tuple[float, float]:
+    """Limits of an axis for ``data``, without what lies far out of many values."""
     least, most = float(data.min()), float(data.max())
     lower, upper = (float(q) for q in np.quantile(data, (0.1, 0.9)))
     if len(data) > _MANY and upper > lower:

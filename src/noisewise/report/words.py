@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any, TextIO
 
 from noisewise.outlook import rounded
@@ -34,6 +35,30 @@ def sentence(text: str) -> str:
 def counted(n: int, thing: str) -> str:
     """A number of things: 1 failure, 2 failures."""
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
+def ranged(text: str) -> str:
+    """A range as the command line writes it, for people: 0.1..10:log is 0.1 to 10, log."""
+    ends, *more = text.split(":")
+    if ".." not in ends or ends[:1] in "[{":
+        return text
+    return ", ".join([ends.replace("..", " to "), *(part.replace("=", " ") for part in more)])
+
+
+def day(moment: float) -> str:
+    """A time in seconds since 1970 as 16 Nov 2026, 12:03 UTC."""
+    return time.strftime("%d %b %Y, %H:%M UTC", time.gmtime(moment)).lstrip("0")
+
+
+def lasting(seconds: float) -> str:
+    """A duration in words: 1.2 s, 45 s, 12 min, 3 h 20 min."""
+    if seconds < 59.5:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days"
 
 
 def printable(text: str) -> str:

@@ -1,0 +1,130 @@
+"""The page of a run on this computer, while the run goes on: `noisewise watch`.
+
+Read only: the server answers GET on the loopback address and changes nothing. A page asks every
+two seconds whether the run's file has changed and loads itself again then.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from noisewise.errors import CheckpointError
+from noisewise.optimizer import Optimizer
+from noisewise.report import facts
+from noisewise.report.page import page
+
+#: A page that took t seconds to make is made again after this many times t at the earliest.
+_PATIENCE = 4.0
+#: Seconds in which a browser that looks at the page has asked for news, and how long the end of
+#: a run waits for it to fetch the last page.
+_ATTENTION, _FAREWELL = 8.0, 6.0
+_WAITING = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>{0}</title>'
+    '<meta http-equiv="refresh" content="2"><meta name="color-scheme" content="light dark">'
+    '<body style="font-family:system-ui;margin:3rem"><h1>{0}</h1><p>{1}</p>'
+)
+
+
+class Watch:
+    """A server of the page of the run in ``path``; ``port`` 0 takes any free one."""
+
+    def __init__(self, path: Path, port: int = 0, version: str = "") -> None:
+        self.path, self._version = path, version
+        self._page, self._stamp, self._made, self._took = "", "", 0.0, 0.0
+        #: When a browser last asked for news, and the stamp of the page it has.
+        self._asked, self._fetched = -_ATTENTION, ""
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self._server.daemon_threads = True
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/"
+
+    def serve(self) -> None:
+        """Answer until the process ends."""
+        self._server.serve_forever()
+
+    def start(self) -> None:
+        """Answer in a thread of its own."""
+        self._thread = threading.Thread(target=self.serve, daemon=True, name="noisewise watch")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; first let a browser that is looking fetch the last page."""
+        end = time.monotonic() + _FAREWELL
+        looking = time.monotonic() - self._asked < _ATTENTION
+        while looking and self._fetched != self.stamp() and time.monotonic() < end:
+            time.sleep(0.05)
+        if self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def stamp(self) -> str:
+        """Changes whenever the run's file does; empty while there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return ""
+        return f"{found.st_mtime_ns}-{found.st_size}"
+
+    def news(self) -> str:
+        """The stamp of the newest page there is to fetch."""
+        self._asked = time.monotonic()
+        if time.monotonic() - self._made < _PATIENCE * self._took:
+            return self._stamp
+        return self.stamp()
+
+    def page(self) -> str:
+        """The page as it is now, or the last one if the file cannot be read at the moment."""
+        with self._lock:
+            stamp = self.stamp()
+            if stamp != self._stamp or not self._page:
+                start = time.monotonic()
+                try:
+                    found = facts.of(Optimizer.load(self.path), self.path.name)
+                    self._page = page(found, self._version, stamp)
+                    self._stamp = stamp
+                except CheckpointError as error:
+                    if not self._page:
+                        said = str(error) if stamp else f"Waiting for {self.path} to appear."
+                        return _WAITING.format(escape(self.path.name), escape(said))
+                self._made, self._took = time.monotonic(), time.monotonic() - start
+            self._fetched = self._stamp
+            return self._page
+
+
+def _handler(watch: Watch) -> type[BaseHTTPRequestHandler]:
+    answers: dict[str, tuple[str, Callable[[], str]]] = {
+        "/": ("text/html", watch.page),
+        "/stamp": ("text/plain", watch.news),
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # Another name for this computer may be a page elsewhere that wants to read ours.
+            host = (self.headers.get("Host") or "").partition(":")[0]
+            known = answers.get(self.path) if host in ("127.0.0.1", "localhost") else None
+            if known is None:
+                self.send_error(404)
+                return
+            body = known[1]().encode("utf-8", "backslashreplace")
+            self.send_response(200)
+            self.send_header("Content-Type", f"{known[0]}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing: the terminal belongs to the run."""
+
+    return Handler

@@ -1,0 +1,192 @@
+"""Sections of a page about a run, apart from the answer and the figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from html import escape
+
+import numpy as np
+
+from noisewise.outlook import misranking_said
+from noisewise.report import svg
+from noisewise.report.facts import Facts, Spread
+from noisewise.report.pictures import thinned
+from noisewise.report.text import prospects
+from noisewise.report.words import counted, number, sentence
+
+#: Most rows of the table of generations.
+_ROWS = 40
+_COLUMNS = {
+    "evaluations": "evaluations",
+    "mean_value": "mean value",
+    "best_value": "best value",
+    "sigma": "step size",
+    "population": "population",
+    "c_mean": "mean learning rate",
+    "misranking": "misranking",
+    "reevaluations": "re-evaluations so far",
+}
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """``text``, which may hold anything, as a paragraph; nothing for nothing."""
+    return f"<p{f' class={kind}' if kind else ''}>{escape(text)}</p>" if text else ""
+
+
+def warnings(facts: Facts) -> str:
+    """What the user should know before trusting the answer."""
+    return "".join(paragraph(f"{sentence(text)}.", "warning") for text in facts.warnings)
+
+
+def more(facts: Facts) -> str:
+    """How good the answer is and what a larger budget would buy."""
+    return "".join(map(paragraph, prospects(facts)))
+
+
+def happened(facts: Facts) -> str:
+    """What the method says about the run, and what the ranks of re-evaluations say."""
+    said = [f"{sentence(facts.message)}."]
+    if not math.isnan(facts.misranking):
+        said.append(
+            "Misranking says how far apart two rankings of the same candidates are: 0 is none, "
+            f"0.33 is what pure noise gives. Here "
+            f"{misranking_said(facts.misranking, facts.misranking_n)}."
+        )
+    if not facts.generations:
+        said.append("No generation is complete yet.")
+    return "".join(map(paragraph, said))
+
+
+def budget(facts: Facts) -> str:
+    """Evaluations by what they were for, as a bar and a table."""
+    parts = list(facts.parts.items())
+    bar = "".join(
+        f'<div class="{_colour(j, what)}" style="width:{100 * n / facts.budget:.3f}%"></div>'
+        for j, (what, n) in enumerate(parts)
+    )
+    rows = "".join(
+        f'<tr><td><span class="swatch {_colour(j, what)}"></span> {escape(what)}</td>'
+        f'<td class="n">{n}</td><td class="n">{n / facts.budget:.0%}</td></tr>'
+        for j, (what, n) in enumerate(parts)
+        if n
+    )
+    failed = f"{counted(facts.failures, 'evaluation')} failed, counted and ranked last."
+    said = paragraph(failed) if facts.failures else ""
+    return f'<div class="bar" aria-hidden="true">{bar}</div><table>{rows}</table>{said}'
+
+
+def _colour(j: int, what: str) -> str:
+    return "free" if what == "not spent" else f"p{j}"
+
+
+def importance(facts: Facts) -> str:
+    """How much of the ranks each parameter explains."""
+    if not facts.importances:
+        return ""
+    of = "ranks" if facts.compared else "variance"
+    rows = "".join(
+        f'<div class="row"><bdi>{escape(i.name)}</bdi>: {i.share:.0%} of the {of}, '
+        f"{'mattered' if i.clear else 'could be chance'}"
+        f'<div class="track" aria-hidden="true"><i style="left:0;width:{100 * i.share:.2f}%"></i>'
+        "</div></div>"
+        for i in facts.importances
+    )
+    method = (
+        f"How much of the ranking of candidates within a generation each parameter explains on its "
+        f"own (a value and its square, or one level per word), averaged over the newest "
+        f"{counted(facts.compared, 'candidate')}, less what chance explains. The rest is noise, "
+        "the other parameters, and what parameters do only together."
+    )
+    limits = (
+        "It holds for the region that was searched and for the widths it was searched with, which "
+        "the next section shows: the search narrows what matters most, so that late in a run all "
+        "parameters seem to matter alike. What could be chance may have an effect all the same."
+    )
+    if not facts.compared:
+        method = (
+            "The part of the variance of the model's values over the whole range that a parameter "
+            "takes part in, alone or together with others: the parts may add up to more than one."
+        )
+        limits = "Could be chance: the model is less sure of the effect than the effect is large."
+    return f'{paragraph(method, "soft")}<div class="spread">{rows}</div>{paragraph(limits, "soft")}'
+
+
+def _narrowed(s: Spread) -> str:
+    return f"{number(s.narrowed, 2)} times as wide as at the start"
+
+
+def spread(facts: Facts) -> str:
+    """How wide the search still is along each coordinate."""
+    if not facts.spent:
+        return ""
+    rows = []
+    for s in facts.spreads:
+        said = f"{s.value}, mostly between {s.low} and {s.high}"
+        track = ""
+        if s.at is not None and s.share is not None:
+            left, right = max(0.0, s.at - s.share), min(1.0, s.at + s.share)
+            said += f" ({100 * s.share:.2g} % of its range, {_narrowed(s)})"
+            band = f"left:{100 * left:.2f}%;width:{100 * (right - left):.2f}%"
+            track = (
+                f'<div class="track" aria-hidden="true"><i style="{band}"></i>'
+                f'<b style="left:{100 * s.at:.2f}%"></b></div>'
+            )
+        else:
+            said += f" ({_narrowed(s)})"
+        # The name may be written from right to left, or try to turn what follows.
+        rows.append(f'<div class="row"><bdi>{escape(s.name)}</bdi>: {escape(said)}{track}</div>')
+    meaning = (
+        "The mark is the recommendation, the band one standard deviation of the last candidates "
+        "to either side, over the whole range of the parameter. A narrow band: the search "
+        "settled there, which under strong noise is no proof. A wide one: the parameter matters "
+        "little, or the budget did not suffice to tell."
+    )
+    return f'{paragraph(meaning, "soft")}<div class="spread">{"".join(rows)}</div>'
+
+
+def checks(facts: Facts) -> str:
+    """Diagnostics of the noise model."""
+    if not facts.checks:
+        return ""
+    rows = "".join(
+        f"<tr><td>{escape(c.name.replace('_', ' '))}</td><td class=n>{number(c.value, 3)}</td>"
+        f"<td>{'alarm' if c.fires else 'fine'} (alarm {c.side} {number(c.threshold, 3)})</td>"
+        f"<td>{escape(c.meaning) if c.fires else ''}</td></tr>"
+        for c in facts.checks
+    )
+    return f'<h3>Checks of the noise model</h3><div class="wide"><table>{rows}</table></div>'
+
+
+def residuals(facts: Facts) -> str:
+    """What repeated evaluations differed by."""
+    if len(facts.residuals) < 8:
+        return ""
+    label = "residual, in units of the noise"
+    drawn = svg.histogram(facts.residuals, "Residuals of repeated evaluations", label)
+    said = "What repeated evaluations differed by: the noise as the method sees it, in percent."
+    figure = f"<h3>Residuals</h3>{drawn}<figcaption>{said}</figcaption>"
+    return f'<div class="figures"><figure>{figure}</figure></div>'
+
+
+def numbers(facts: Facts) -> str:
+    """A table of generations."""
+    if not facts.generations:
+        return ""
+    few = thinned(facts.history, _ROWS)
+    there = [name for name in _COLUMNS if name in few and np.isfinite(few[name]).any()]
+    head = _row("th", (_COLUMNS[name] for name in there))
+    columns = [few[name] for name in there]
+    rows = "".join(
+        _row("td", ("" if math.isnan(v) else number(v) for v in row))
+        for row in zip(*(c.tolist() for c in columns), strict=True)
+    )
+    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    return (
+        f"<details><summary>A table of at most {_ROWS} generations</summary>"
+        f'<div class="wide">{table}</div></details>'
+    )
+
+
+def _row(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag} class=n>{escape(c)}</{tag}>' for c in cells)}</tr>"
