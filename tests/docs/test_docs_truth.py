@@ -18,7 +18,7 @@ import noisewise as nw
 from noisewise import executors, methods, space, weights
 from noisewise.integrations import optuna as integrations_optuna
 from noisewise.integrations import sklearn as integrations_sklearn
-from noisewise_bench import campaign, headline, problem, score, summary
+from noisewise_bench import campaign, headline, options, problem, score, summary
 from noisewise_bench.problems import registry
 
 
@@ -53,6 +53,13 @@ def test_the_summary_is_that_of_the_results(page: str) -> None:
     )
     rows = [line for line in short.splitlines() if line.startswith("| ")][1:]
     assert all(1 <= len(re.findall(r"\d+ %", row)) <= 3 for row in rows)
+
+
+@pytest.mark.parametrize("page", options.PAGES)
+def test_tables_of_options_are_those_of_the_docstrings(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert text.count("<!-- options ") >= 7
+    assert text == options.renewed(text), f"run python -m noisewise_bench.options {page}"
 
 
 def test_the_headline_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,13 @@ class LRACMAES(LearningRateMethod):
     """Keeps as much of every update as its signal-to-noise ratio deserves: the noise averages
     out over generations, at one evaluation per candidate.
 
+    alpha
+        Signal-to-noise ratio that a learning rate of one stands for; larger is slower.
+    beta_mean, beta_sigma
+        How fast the estimates of the ratio forget, for the mean and for the covariance.
+    gamma
+        Speed of the learning rates; 0 keeps them at one.
+
     >>> import noisewise as nw
     >>> method = "lra-cma-es"
     >>> r = nw.minimize(lambda x: x @ x, [3, 3, 3], sigma0=1.0, budget=600, method=method, rng=0)

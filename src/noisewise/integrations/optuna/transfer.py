@@ -148,7 +148,7 @@ def _points(opt: Optimizer) -> tuple[FloatArray, FloatArray, Any]:
     if not run.seen.rounds:
         return np.empty((0, opt.dimension)), np.empty(0), np.empty(0, dtype=int)
     X, y, rounds = run.seen.points()
-    first = run.round - len(run.seen.rounds)
+    first = max(0, run.round - len(run.seen.rounds))
     return run.setup.box.outer(X), -y if opt.maximize else y, first + rounds
 
 
