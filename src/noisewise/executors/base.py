@@ -211,7 +211,7 @@ def seed(trial: Trial) -> dict[str, int]:
 
 
 def enqueue(queue: deque[Trial], trials: list[Trial]) -> None:
-    """Put second looks before everything else: their generation waits for them, while candidates
+    """Put re-evaluations before everything else: their generation waits for them, while candidates
     may belong to the next one."""
     queue.extend(t for t in trials if t.kind != "reevaluation")
     queue.extendleft(reversed([t for t in trials if t.kind == "reevaluation"]))
