@@ -22,7 +22,7 @@ from noisewise_bench import campaign, headline, options, problem, score, summary
 from noisewise_bench.problems import registry
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/start.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
 def test_the_first_example_prints_an_interval_that_holds_the_truth(
     page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
