@@ -1,6 +1,6 @@
 """Minimise functions that can only be measured with noise, under a fixed budget."""
 
-from noisewise import executors, methods
+from noisewise import executors, methods, policy
 from noisewise.errors import CheckpointError, EvaluationError
 from noisewise.methods import names as list_methods
 from noisewise.minimize import minimize
@@ -24,5 +24,6 @@ __all__ = [
     "list_methods",
     "methods",
     "minimize",
+    "policy",
     "probe",
 ]

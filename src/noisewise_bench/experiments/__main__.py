@@ -17,6 +17,7 @@ from noisewise_bench.experiments import (
     mismatch,
     optuna_samplers,
     seeds,
+    policies,
     small,
     tasks,
     warm_start,
@@ -35,6 +36,7 @@ ALONE: dict[str, Callable[[list[str]], int]] = {
     "mismatch": mismatch.main,
     "warm-start": warm_start.main,
     "seeds": seeds.main,
+    policies.NAME: policies.main,
 }
 
 

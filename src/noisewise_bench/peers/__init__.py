@@ -17,6 +17,7 @@ from .isolated import Isolated
 from .models import LqCMA, PyBADS, PyBOBYQA
 from .optuna import Optuna
 from .plain import XNES, PlainGP, RandomSearch
+from .policy_gradients import ARS, PGPE
 from .pycma import CMA, UncertaintyHandling
 from .scipy import DifferentialEvolution
 
@@ -60,6 +61,9 @@ PEERS: Final[Mapping[str, Peer]] = {
         Peer("random", RandomSearch(), LUCKY),
         Peer("plain-gp", PlainGP(), OWN),
         Peer("xnes", XNES(), MEAN),
+        Peer("ars", ARS(), MEAN),
+        Peer("ars-large", ARS(step=0.3, length=0.5), MEAN),
+        Peer("pgpe", PGPE(), MEAN),
         Peer("lq-cma", LqCMA(), MEAN),
         Peer("pybads", PyBADS(), OWN),
         Peer("py-bobyqa", PyBOBYQA(), OWN),

@@ -1,0 +1,109 @@
+"""The first episodes of a search: random policies, which show how large observations are.
+
+Their mean and standard deviation scale the observations of all later episodes, and the best of
+them is where the search starts. A scaling that is fixed once needs no state in the workers, and a
+value measured early means the same policy later. Measured against a scaling that goes on learning,
+and against none: docs/findings/policies.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise import executors
+from noisewise._types import FloatArray
+from noisewise.errors import EvaluationError
+from noisewise.policy.environment import Environment, episode
+from noisewise.policy.network import Network
+from noisewise.policy.scaling import Scaling, moments, of_moments
+from noisewise.trial import Trial
+
+#: Episodes, and the part of the budget that they may take.
+_EPISODES, _PART = 10, 5
+
+
+class Start(NamedTuple):
+    """Where a search starts, how observations are scaled, and the episodes that this took."""
+
+    x: FloatArray
+    scaling: Scaling | None
+    episodes: int
+
+
+@dataclass
+class Look:
+    """Episode ``i`` of the first look -> its return and the moments of its observations."""
+
+    spec: Environment
+    network: Network
+    scaling: Scaling
+    X: FloatArray
+    seeds: list[int]
+
+    def __call__(self, index: FloatArray) -> tuple[float, FloatArray]:
+        i, seen = int(index[0]), []
+        act = self.network.bind(self.X[i], self.scaling)
+
+        def noting(observation: Any) -> Any:
+            seen.append(np.array(observation, dtype=float).ravel())
+            return act(observation)
+
+        env = self.spec.make()
+        try:
+            total = episode(env, noting, self.seeds[i], self.spec.horizon)
+        finally:
+            self.spec.close(env)
+        return total, moments(seen)
+
+
+def first_look(
+    look: Look, workers: int, executor: Any, limits: executors.Limits, on_error: str
+) -> Start:
+    """Fly the episodes and choose. An episode that fails or returns nan is left out."""
+    n = len(look.X)
+    returns, total = np.full(n, -math.inf), np.zeros(1 + 2 * look.network.inputs)
+    found: dict[int, Any] = {}
+    with executors.start(look, (), False, workers, executor, limits) as evaluator:
+        evaluator.submit([Trial(i, np.array([float(i)]), "candidate") for i in range(n)])
+        while len(found) < n:
+            evaluator.receive(block=True)
+            while evaluator.finished:
+                outcome = evaluator.finished.popleft()
+                if outcome.error is not None and on_error == "raise":
+                    raise EvaluationError(
+                        f"an episode of a random policy failed: {outcome.error!r}"
+                    ) from outcome.error
+                found[outcome.id] = outcome.value
+    for i in range(n):  # in this order, so that rounding does not depend on the workers
+        if found[i] is not None and math.isfinite(found[i][0]):
+            returns[i] = found[i][0]
+            total += found[i][1]
+    if not total[0]:
+        return Start(np.zeros(look.network.size), look.scaling, n)
+    scaling = of_moments(total)
+    best = look.X[int(np.argmax(returns))]
+    return Start(look.network.rescale(best, look.scaling, scaling), scaling, n)
+
+
+def episodes(budget: int) -> int:
+    """Episodes of the first look; none where the budget is too small."""
+    n = min(_EPISODES, budget // _PART)
+    return n if n >= 2 else 0
+
+
+def stream(rng: Any) -> np.random.Generator:
+    """Random numbers of the first look, apart from those that the search derives from ``rng``."""
+    if isinstance(rng, np.random.Generator):
+        return rng.spawn(1)[0]
+    if isinstance(rng, np.random.SeedSequence):
+        key = (*rng.spawn_key, _APART)
+        return np.random.default_rng(np.random.SeedSequence(rng.entropy, spawn_key=key))
+    entropy = None if rng is None else [int(rng), _APART]
+    return np.random.default_rng(entropy)
+
+
+_APART = 0x706F6C69

@@ -1,0 +1,218 @@
+"""`search`: find a policy within a number of episodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noisewise import executors
+from noisewise._check import integer, one_of, shown, whole
+from noisewise._types import FloatArray
+from noisewise.errors import CheckpointError
+from noisewise.methods import Method
+from noisewise.minimize import minimize
+from noisewise.optimizer import Optimizer
+from noisewise.policy.actions import of_space
+from noisewise.policy.environment import Environment, environment, episode, guess
+from noisewise.policy.look import Look, Start, episodes, first_look, stream
+from noisewise.policy.network import Network
+from noisewise.policy.scaling import Scaling
+from noisewise.policy.trained import Parametrised, Policy, bound, check_form
+
+#: What a checkpoint calls the start of a search.
+_KEPT = "policy"
+
+
+def search(
+    env: Any,
+    *,
+    budget: float,
+    hidden: int | Sequence[int] = (),
+    policy: Parametrised | None = None,
+    start: Policy | Any = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    horizon: int | None = None,
+    sigma0: float = 1.0,
+    seeds: str = "independent",
+    workers: int = 1,
+    rng: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Policy:
+    """Find a policy with a large expected return.
+
+    Parameters
+    ----------
+    env
+        The id of a gymnasium environment (needs the extra ``gym``), or a callable that makes an
+        environment with ``reset(seed=...)`` and ``step(action)`` as gymnasium has them. Every
+        worker makes its own.
+    budget
+        Episodes, everything included. Of the built-in policies the first ten (at most a fifth)
+        are random; they scale the observations, and the search starts from the best. About the
+        square root of the budget measures the policy that is returned.
+    hidden
+        Units of the hidden layers, such as 8 or (16, 16); none: a linear policy. Observations
+        must be a Box, actions Discrete or a Box.
+    policy
+        A policy of your own instead: an object with ``size``, the number of its parameters, and
+        ``act(x, observation)``, the action with parameters ``x``. It gets observations as they
+        are, and the search starts at zero.
+    start
+        A `Policy` to improve, or parameters to start from.
+    env_kwargs
+        Further arguments for the environment.
+    horizon
+        Steps after which an episode is cut; None: the environment decides.
+    sigma0
+        Initial step size of the parameters.
+    seeds
+        Of the episodes, as in `noisewise.minimize`: ``"independent"``, ``"common"``, ``"auto"``.
+    workers, rng, checkpoint, **options
+        As in `noisewise.minimize`; options are ``method``, ``confirm``, ``callback``,
+        ``progress``, ``executor``, ``on_error``, ``timeout`` and others. Same ``rng`` and
+        workers, same policy.
+
+    Examples
+    --------
+    >>> import noisewise as nw
+    >>> policy = nw.policy.search("CartPole-v1", budget=60, rng=0)  # doctest: +SKIP
+    >>> policy  # doctest: +SKIP
+    """
+    if horizon is not None:
+        integer("horizon", horizon, least=1)
+    spec, budget = environment(env, env_kwargs, horizon), whole("budget", budget, least=1)
+    form, first = _form(spec, hidden, policy)
+    began = _kept(checkpoint, options.get("method"))
+    if began is None:
+        began = _begin(spec, form, first, start, budget, workers, rng, options)
+    if len(began.x) != form.size:
+        raise ValueError(
+            f"start must have {form.size} parameters, as the policy has, got {len(began.x)}"
+        )
+    r = minimize(
+        Episode(spec, form, began.scaling),
+        began.x,
+        budget=budget - began.episodes,
+        sigma0=sigma0,
+        maximize=True,
+        seeds=seeds,
+        workers=workers,
+        rng=rng,
+        checkpoint=checkpoint,
+        extra={**(options.pop("extra", None) or {}), _KEPT: _data(began, spec)},
+        **options,
+    )
+    return Policy(
+        r.x,
+        form,
+        spec,
+        began.scaling,
+        mean_return=r.fun,
+        interval=(float(r.interval[0]), float(r.interval[1])),
+        estimate=r.estimate,
+        episodes=began.episodes + r.nfev,
+        result=r,
+    )
+
+
+class Episode:
+    """The objective: parameters and a seed -> return of one episode. The environment is made when
+    it is first needed, in the process that needs it."""
+
+    def __init__(self, spec: Environment, form: Parametrised, scaling: Scaling | None) -> None:
+        self._spec, self._form, self._scaling = spec, form, scaling
+        self._env: Any = None
+
+    def __call__(self, x: FloatArray, seed: int) -> float:
+        if self._env is None:
+            self._env = self._spec.make()
+        act = bound(self._form, x, self._scaling)
+        return episode(self._env, act, int(seed), self._spec.horizon)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_env": None}
+
+
+def _form(
+    spec: Environment, hidden: int | Sequence[int], policy: Parametrised | None
+) -> tuple[Parametrised, Scaling | None]:
+    """The policy to search for, and how observations are scaled before any was seen."""
+    layers = (hidden,) if isinstance(hidden, (int, np.integer)) else tuple(hidden)
+    if not all(isinstance(n, (int, np.integer)) and n >= 1 for n in layers):
+        raise ValueError(
+            f"hidden must be a number of units or a sequence of them, got {shown(hidden)}"
+        )
+    if policy is not None:
+        if layers:
+            raise ValueError("hidden belongs to the built-in policies: leave it out with policy=")
+        return check_form(policy), None
+    env = spec.make()
+    try:
+        for name in ("observation_space", "action_space"):
+            if not hasattr(env, name):
+                raise ValueError(f"the environment has no {name}: add it, or give policy=")
+        scaling = guess(env.observation_space)
+        actions = of_space(env.action_space)
+    finally:
+        spec.close(env)
+    return Network(len(scaling.shift), actions, tuple(map(int, layers))), scaling
+
+
+def _begin(
+    spec: Environment,
+    form: Parametrised,
+    first: Scaling | None,
+    start: Any,
+    budget: int,
+    workers: int,
+    rng: Any,
+    options: Mapping[str, Any],
+) -> Start:
+    """Where the search starts: at a policy that is given, at the best of a few random ones, or,
+    for policies of the user's own, at zero."""
+    if isinstance(start, Policy):
+        return Start(start.x, start.scaling, 0)
+    if start is not None:
+        return Start(np.atleast_1d(np.asarray(start, dtype=float)), first, 0)
+    n = episodes(budget) if isinstance(form, Network) else 0
+    if not isinstance(form, Network) or first is None or n == 0:
+        return Start(np.zeros(form.size), first, 0)
+    draws = stream(rng)
+    X = draws.standard_normal((n, form.size))
+    look = Look(spec, form, first, X, draws.integers(2**31, size=n).tolist())
+    limits = executors.Limits().but(options.get("timeout"), options.get("retries"))
+    on_error = one_of("on_error", options.get("on_error", "raise"), ("raise", "worst"))
+    return first_look(look, workers, options.get("executor"), limits, on_error)
+
+
+def _kept(checkpoint: Any, method: Any) -> Start | None:
+    """The start in a checkpoint that is there already."""
+    if checkpoint is None or not Path(checkpoint).exists():
+        return None
+    extra = Optimizer.load(checkpoint, method if isinstance(method, Method) else None).extra
+    try:
+        kept = extra[_KEPT]
+        scaling = None
+        if kept["shift"] is not None:
+            scaling = Scaling(np.array(kept["shift"]), np.array(kept["scale"]))
+        return Start(np.array(kept["x"]), scaling, int(kept["episodes"]))
+    except (KeyError, TypeError, ValueError):
+        said = f"checkpoint {os.fspath(checkpoint)} is not of a search for a policy"
+        raise CheckpointError(said) from None
+
+
+def _data(began: Start, spec: Environment) -> dict[str, Any]:
+    """The start as a checkpoint keeps it."""
+    scaling = began.scaling
+    return {
+        "environment": spec.name,
+        "x": began.x.tolist(),
+        "shift": None if scaling is None else scaling.shift.tolist(),
+        "scale": None if scaling is None else scaling.scale.tolist(),
+        "episodes": began.episodes,
+    }

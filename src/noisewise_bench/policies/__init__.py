@@ -1,0 +1,1 @@
+"""Policy search: environments, many episodes at once, and the problems made of them."""

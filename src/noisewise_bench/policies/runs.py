@@ -1,0 +1,177 @@
+"""Runs of policy search, side by side where they fly in one simulator, kept in a file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+import noisewise
+from noisewise.methods import CMAES
+from noisewise.methods.evolution import EvolutionMemory
+from noisewise.methods.method import Now
+from noisewise_bench import methods
+from noisewise_bench.policies.classic import SIMULATORS
+from noisewise_bench.policies.problem import PolicyProblem, Setting
+from noisewise_bench.policies.rollouts import Flyer, Lockstep, make
+from noisewise_bench.problem import FloatArray, Oracle
+from noisewise_bench.problems.tasks.lqr import LQR
+
+#: Threads that fly together at most, and fresh episodes that measure a policy.
+_TOGETHER: Final = 120
+N_TRUTH: Final = {"LunarLander-v3": 40, "InvertedPendulum-v5": 20, "Swimmer-v5": 20}
+#: An environment that is a task of the bench: one system, known by its seed.
+LQR_NAME: Final = "LQR"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: which policy is searched for, by whom and how, with how many episodes."""
+
+    env: str
+    hidden: tuple[int, ...]
+    budget: int
+    method: str
+    seed: int
+    setting: Setting = field(default_factory=Setting)
+
+    @property
+    def key(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Mean return of the policy over fresh episodes, steps that the run took, its seconds."""
+
+    mean_return: float
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mirrored(CMAES):
+    """CMA-ES whose second half of candidates mirrors the first one at the mean."""
+
+    name: ClassVar[str] = "mirrored"
+
+    def propose(
+        self, memory: EvolutionMemory, n: int, pending: Any, now: Now, rng: np.random.Generator
+    ) -> FloatArray:
+        half = super().propose(memory, (n + 1) // 2, pending, now, rng)
+        return np.concatenate([half, 2.0 * memory.state.mean - half])[:n]
+
+
+def mirrored(oracle: Oracle, budget: int, seed: int) -> Any:
+    """`Mirrored` as a method of the bench."""
+    return noisewise.minimize(
+        oracle,
+        oracle.x0,
+        budget=budget,
+        sigma0=oracle.sigma0,
+        method=Mirrored(),
+        rng=seed,
+        vectorized=True,
+        confirm=0,
+    )
+
+
+def _method(name: str) -> Any:
+    return mirrored if name == "mirrored" else methods.get(name)
+
+
+def measure(case: Case, flyer: Flyer | None) -> Outcome:
+    """Run one case; its episodes depend on the case only."""
+    began = time.perf_counter()
+    rng = np.random.default_rng([case.seed, 77])
+    if flyer is None:
+        task = LQR(1)
+        r = _method(case.method)(Oracle(task, case.budget, rng), case.budget, case.seed)
+        cost = float(task.regret(np.asarray(getattr(r, "x", r))[None])[0])
+        return Outcome(-cost, 30 * case.budget, time.perf_counter() - began)
+    problem, setting = PolicyProblem(flyer, case.setting), case.setting
+    problem.look(rng)
+    n = (case.budget - setting.first) // setting.episodes
+    r = _method(case.method)(Oracle(problem, n, rng), n, case.seed)
+    steps = problem.steps
+    x = np.asarray(getattr(r, "x", r), dtype=float)
+    value = float(problem.returns(x, N_TRUTH.get(case.env, 100)).mean())
+    return Outcome(value, steps, time.perf_counter() - began)
+
+
+def run(cases: Iterable[Case], db: Path, say: Callable[[str], None]) -> dict[Case, Outcome]:
+    """Outcomes of all cases; those in the file are not computed again."""
+    db.parent.mkdir(parents=True, exist_ok=True)
+    wanted = list(dict.fromkeys(cases))
+    with sqlite3.connect(db) as rows:
+        rows.execute("create table if not exists runs (key text primary key, outcome text)")
+        kept = dict(rows.execute("select key, outcome from runs"))
+        todo = [case for case in wanted if case.key not in kept]
+        for n, group in enumerate(_groups(todo)):
+            say(f"{n}: {group[0].env}, {group[0].budget} episodes, {len(group)} runs")
+            for case, outcome in _fly_group(group).items():
+                kept[case.key] = json.dumps(asdict(outcome))
+                rows.execute("insert or replace into runs values (?, ?)", (case.key, kept[case.key]))
+            rows.commit()
+    return {case: Outcome(**json.loads(kept[case.key])) for case in wanted if case.key in kept}
+
+
+def _groups(cases: Iterable[Case]) -> Iterator[list[Case]]:
+    """Cases that fly together; cheap ones first."""
+    found: dict[tuple[Any, ...], list[Case]] = {}
+    for case in cases:
+        # What asks for one point at a time would keep all others waiting.
+        slow = case.method.startswith(("auto", "gp"))
+        lone = case if case.env not in SIMULATORS else None
+        key = (case.env, case.hidden, case.budget, slow, lone)
+        found.setdefault(key, []).append(case)
+    costs = {key: (key[0] not in SIMULATORS and key[0] != LQR_NAME, key[2]) for key in found}
+    for key in sorted(found, key=lambda key: costs[key]):
+        group = found[key]
+        for i in range(0, len(group), _TOGETHER):
+            yield group[i : i + _TOGETHER]
+
+
+def _fly_group(group: list[Case]) -> dict[Case, Outcome]:
+    """Run cases in threads that fly in lockstep; a failure ends the study."""
+    env, hidden = group[0].env, group[0].hidden
+    if env == LQR_NAME:
+        return {case: measure(case, None) for case in group}
+    flyer = _flyer(env, hidden)
+    if len(group) == 1:
+        return {group[0]: measure(group[0], flyer)}
+    lockstep, found, errors = Lockstep(flyer, len(group)), {}, []
+
+    def work(case: Case) -> None:
+        try:
+            found[case] = measure(case, lockstep)
+        except Exception as error:
+            errors.append(error)
+        finally:
+            lockstep.leave()
+
+    threads = [threading.Thread(target=work, args=(case,)) for case in group]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    each = sum(outcome.seconds for outcome in found.values()) / len(group) ** 2
+    return {case: replace(found[case], seconds=each) for case in group}
+
+
+_FLYERS: dict[tuple[str, tuple[int, ...]], Flyer] = {}
+
+
+def _flyer(env: str, hidden: tuple[int, ...]) -> Flyer:
+    if (env, hidden) not in _FLYERS:
+        _FLYERS[env, hidden] = make(env, hidden)
+    return _FLYERS[env, hidden]
