@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -91,8 +92,8 @@ class Bounded(Actions):
     def __post_init__(self) -> None:
         low, high = np.array(self.low), np.array(self.high)
         closed = np.isfinite(low) & np.isfinite(high)
-        middle = np.where(closed, 0.5 * np.where(closed, low + high, 0.0), 0.0)
-        half = np.where(closed, 0.5 * np.where(closed, high - low, 0.0), 1.0)
+        a, b = np.where(closed, low, -1.0), np.where(closed, high, 1.0)
+        middle, half = 0.5 * (a + b), 0.5 * (b - a)
         object.__setattr__(self, "shape", self.shape or low.shape)
         object.__setattr__(self, "_scale", (low, high, middle, half))
 
@@ -111,8 +112,8 @@ class Bounded(Actions):
     def as_dict(self) -> dict[str, Any]:
         return {
             "kind": "bounded",
-            "low": list(self.low),
-            "high": list(self.high),
+            "low": [_or_none(v) for v in self.low],
+            "high": [_or_none(v) for v in self.high],
             "shape": list(self.shape),
             "dtype": self.dtype,
         }
@@ -137,8 +138,9 @@ def of_space(space: Any) -> Actions:
         return Numbered(k, int(getattr(space, "start", 0)))
     if hasattr(space, "low") and hasattr(space, "high"):
         low, high = (np.asarray(side, dtype=float) for side in (space.low, space.high))
-        flat = (tuple(side.ravel().tolist()) for side in (low, high))
-        return Bounded(*flat, shape=low.shape, dtype=np.dtype(space.dtype).str)
+        kind = np.dtype(space.dtype).str
+        flat = [tuple(side.ravel().tolist()) for side in (low, high)]
+        return Bounded(flat[0], flat[1], low.shape, kind)
     raise ValueError(
         "the environment's actions must be Discrete or Box, or policy= must be given; "
         f"got {shown(space)}"
@@ -149,5 +151,11 @@ def from_dict(content: dict[str, Any]) -> Actions:
     """The inverse of `Actions.as_dict`."""
     if content["kind"] == "numbered":
         return Numbered(int(content["k"]), int(content["start"]))
-    low, high = (tuple(float(v) for v in content[side]) for side in ("low", "high"))
+    low = tuple(-math.inf if v is None else float(v) for v in content["low"])
+    high = tuple(math.inf if v is None else float(v) for v in content["high"])
     return Bounded(low, high, tuple(int(n) for n in content["shape"]), str(content["dtype"]))
+
+
+def _or_none(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else None

@@ -86,7 +86,14 @@ def first_look(
         return Start(np.zeros(look.network.size), look.scaling, n)
     scaling = of_moments(total)
     best = look.X[int(np.argmax(returns))]
-    return Start(look.network.rescale(best, look.scaling, scaling), scaling, n)
+    return Start(moved(look.network, best, look.scaling, scaling), scaling, n)
+
+
+def moved(network: Network, x: FloatArray, before: Scaling, after: Scaling) -> FloatArray:
+    """The policy ``x`` in another scaling, no larger than a random one: where the first scaling was
+    far off, parameters would be so large that a step of the search changes nothing."""
+    x = network.rescale(x, before, after)
+    return x / max(1.0, math.sqrt(float(x @ x) / len(x)))
 
 
 def episodes(budget: int) -> int:

@@ -4,7 +4,7 @@
 |---|---|---|
 | x | parameters, layer by layer: weights row by row, then biases | (d,) |
 | o | observation, flattened | (n_in,) |
-| W, b | weights and biases of a layer; both are divided by sqrt(n_in + 1) | (n_out, n_in), (n_out,) |
+| W, b | weights and biases of a layer, divided by sqrt(n_in + 1) | (n_out, n_in), (n_out,) |
 | z | outputs: W tanh(... tanh(W o + b) ...) + b | (m,) |
 
 With standard normal parameters and observations of about unit size the input of every unit has

@@ -79,9 +79,23 @@ def search(
 
     Examples
     --------
-    >>> import noisewise as nw
-    >>> policy = nw.policy.search("CartPole-v1", budget=60, rng=0)  # doctest: +SKIP
-    >>> policy  # doctest: +SKIP
+    An environment and a policy of one's own: a point is steered to zero in five moves.
+
+    >>> import numpy as np, noisewise as nw
+    >>> class Point:
+    ...     def reset(self, *, seed=None):
+    ...         self.at = np.random.default_rng(seed).normal()
+    ...         return self.at, {}
+    ...     def step(self, action):
+    ...         self.at += action
+    ...         return self.at, -abs(self.at), False, False, {}
+    >>> class Gain:
+    ...     size = 1
+    ...     def act(self, x, observation):
+    ...         return x[0] * observation
+    >>> policy = nw.policy.search(Point, policy=Gain(), horizon=5, budget=80, rng=0)
+    >>> round(policy(1.0))
+    -1
     """
     if horizon is not None:
         integer("horizon", horizon, least=1)

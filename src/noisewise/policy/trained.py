@@ -26,7 +26,8 @@ class Parametrised(Protocol):
     """What a policy of the user's own must have: the number of its parameters, and the action
     that it takes with parameters ``x`` (an array of that length)."""
 
-    size: int
+    @property
+    def size(self) -> int: ...
 
     def act(self, x: FloatArray, observation: Any) -> Any: ...
 
@@ -43,6 +44,13 @@ class Policy:
         Episodes that the search took, all included.
     result
         The `noisewise.Result` of the search; None for a policy from a file.
+
+    >>> import numpy as np
+    >>> from noisewise.policy.actions import Numbered
+    >>> from noisewise.policy.network import Network
+    >>> policy = Policy(np.array([0.0, 2.0, 0.0]), Network(2, Numbered(2)), None)
+    >>> policy([5.0, 1.0]), policy([5.0, -1.0])
+    (1, 0)
     """
 
     def __init__(
@@ -149,6 +157,16 @@ def load(
 
     ``env`` and ``policy`` are needed where they were the user's own: the first to evaluate or
     watch the policy, the second to use it at all.
+
+    >>> import tempfile, numpy as np, noisewise as nw
+    >>> from noisewise.policy.actions import Numbered
+    >>> from noisewise.policy.network import Network
+    >>> policy = nw.policy.Policy(np.array([0.0, 2.0, 0.0]), Network(2, Numbered(2)), None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     policy.save(f"{folder}/policy.json")
+    ...     again = nw.policy.load(f"{folder}/policy.json")
+    >>> again([5.0, 1.0])
+    1
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -17,6 +17,12 @@ from noisewise_bench.problem import FloatArray
 Step = tuple[FloatArray, FloatArray, Any]
 
 
+def _rows(*columns: FloatArray) -> FloatArray:
+    """An array with these columns; faster than numpy's `stack`."""
+    out: FloatArray = np.array(columns).T
+    return out
+
+
 class Simulator(ABC):
     """Many episodes side by side; a state is a row."""
 
@@ -86,7 +92,7 @@ class Acrobot(Simulator):
 
     def observe(self, state: FloatArray) -> FloatArray:
         a, b, u, v = state.T
-        return np.array([np.cos(a), np.sin(a), np.cos(b), np.sin(b), u, v]).T
+        return _rows(np.cos(a), np.sin(a), np.cos(b), np.sin(b), u, v)
 
     def step(self, state: FloatArray, action: Any) -> Step:
         torque, h = np.asarray(action) - 1.0, 0.2
@@ -113,7 +119,7 @@ def _acrobot_rates(state: FloatArray, torque: FloatArray) -> FloatArray:
     phi2 = 4.9 * np.sin(a + b)
     phi1 = -0.5 * v * v * sine - v * u * sine + 14.7 * np.sin(a) + phi2
     v_rate = (torque + d2 / d1 * phi1 - 0.5 * u * u * sine - phi2) / (1.25 - d2 * d2 / d1)
-    return np.array([u, v, -(d2 * v_rate + phi1) / d1, v_rate]).T
+    return _rows(u, v, -(d2 * v_rate + phi1) / d1, v_rate)
 
 
 @final
@@ -127,7 +133,7 @@ class MountainCar(Simulator):
     horizon = 999
 
     def start(self, n: int, rng: np.random.Generator) -> FloatArray:
-        return np.array([rng.uniform(-0.6, -0.4, n), np.zeros(n)]).T
+        return _rows(rng.uniform(-0.6, -0.4, n), np.zeros(n))
 
     def observe(self, state: FloatArray) -> FloatArray:
         return state
@@ -139,7 +145,7 @@ class MountainCar(Simulator):
         x = np.clip(x + v, -1.2, 0.6)
         v = np.where((x == -1.2) & (v < 0.0), 0.0, v)
         top = (x >= 0.45) & (v >= 0.0)
-        return np.array([x, v]).T, 100.0 * top - 0.1 * force**2, top
+        return _rows(x, v), 100.0 * top - 0.1 * force**2, top
 
 
 @final
@@ -157,7 +163,7 @@ class Pendulum(Simulator):
 
     def observe(self, state: FloatArray) -> FloatArray:
         th, w = state.T
-        return np.array([np.cos(th), np.sin(th), w]).T
+        return _rows(np.cos(th), np.sin(th), w)
 
     def step(self, state: FloatArray, action: Any) -> Step:
         th, w = state.T
@@ -165,7 +171,7 @@ class Pendulum(Simulator):
         angle = (th + np.pi) % (2.0 * np.pi) - np.pi
         cost = angle**2 + 0.1 * w**2 + 0.001 * u**2
         w = np.clip(w + 0.05 * (15.0 * np.sin(th) + 3.0 * u), -8.0, 8.0)
-        return np.array([th + 0.05 * w, w]).T, -cost, np.zeros(len(w), dtype=bool)
+        return _rows(th + 0.05 * w, w), -cost, np.zeros(len(w), dtype=bool)
 
 
 SIMULATORS: Final[dict[str, type[Simulator]]] = {

@@ -9,6 +9,7 @@ import numpy as np
 
 from noisewise._check import one_of
 from noisewise.policy.environment import guess, ranges
+from noisewise.policy.look import moved
 from noisewise.policy.scaling import Scaling, of_moments
 from noisewise_bench.policies.rollouts import Flight, Flyer
 from noisewise_bench.problem import FloatArray
@@ -79,7 +80,7 @@ class PolicyProblem:
             self.scaling = of_moments(self._seen)
         if self._setting.best:
             x = X[int(np.argmax(returns))]
-            self.x0 = self._flyer.network.rescale(x, before, self.scaling)
+            self.x0 = moved(self._flyer.network, x, before, self.scaling)
 
     def noisy(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Minus the mean return of the episodes of each row."""

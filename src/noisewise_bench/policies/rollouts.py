@@ -17,11 +17,11 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from noisewise._types import IntArray
 from noisewise.policy.actions import of_space
 from noisewise.policy.network import Network
 from noisewise.policy.scaling import Scaling, moments
 from noisewise_bench.policies.classic import SIMULATORS, Simulator
-from noisewise._types import IntArray
 from noisewise_bench.problem import FloatArray
 from noisewise_bench.problems._optional import optional
 

@@ -118,7 +118,9 @@ def run(cases: Iterable[Case], db: Path, say: Callable[[str], None]) -> dict[Cas
             say(f"{n}: {group[0].env}, {group[0].budget} episodes, {len(group)} runs")
             for case, outcome in _fly_group(group).items():
                 kept[case.key] = json.dumps(asdict(outcome))
-                rows.execute("insert or replace into runs values (?, ?)", (case.key, kept[case.key]))
+                rows.execute(
+                    "insert or replace into runs values (?, ?)", (case.key, kept[case.key])
+                )
             rows.commit()
     return {case: Outcome(**json.loads(kept[case.key])) for case in wanted if case.key in kept}
 
@@ -129,11 +131,10 @@ def _groups(cases: Iterable[Case]) -> Iterator[list[Case]]:
     for case in cases:
         # What asks for one point at a time would keep all others waiting.
         slow = case.method.startswith(("auto", "gp"))
-        lone = case if case.env not in SIMULATORS else None
+        lone = case if case.env not in (*SIMULATORS, LQR_NAME) else None
         key = (case.env, case.hidden, case.budget, slow, lone)
         found.setdefault(key, []).append(case)
-    costs = {key: (key[0] not in SIMULATORS and key[0] != LQR_NAME, key[2]) for key in found}
-    for key in sorted(found, key=lambda key: costs[key]):
+    for key in sorted(found, key=lambda key: (key[2], key[4] is not None)):
         group = found[key]
         for i in range(0, len(group), _TOGETHER):
             yield group[i : i + _TOGETHER]

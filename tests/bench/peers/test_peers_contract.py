@@ -13,7 +13,7 @@ from noisewise_bench.problem import FloatArray, Oracle
 
 BUDGET = 80
 #: They take a good part of a second for each point.
-BUDGETS = {"optuna-gp": 20, "botorch": 16, "smac": 40, "plain-gp": 30}
+BUDGETS = {"optuna-gp": 20, "botorch": 16, "smac": 40, "plain-gp": 30, "ars": 1200}
 #: Peers in environments of their own, and the environment.
 ISOLATED = {"optuna-gp": "botorch", "botorch": "botorch", "smac": "smac"}
 PACKAGES = {"pybads": "pybads", "py-bobyqa": "pybobyqa"}
@@ -108,6 +108,8 @@ def test_a_budget_below_one_population_still_gives_a_point(name: str, budget: in
         "scipy-de",
         "random",
         "xnes",
+        "ars",
+        "pgpe",
         "plain-gp",
         "lq-cma",
     ],

@@ -1,0 +1,133 @@
+"""Tables and the picture of the study of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noisewise_bench import figures
+from noisewise_bench.experiments.policies_grid import METHODS, SEARCH, SWITCHES
+from noisewise_bench.policies.problem import Setting
+from noisewise_bench.policies.runs import Case, Outcome
+from noisewise_bench.score import interval
+from noisewise_bench.tables import Column, Table
+
+
+def compare_table(found: dict[Case, Outcome]) -> Table:
+    """Median returns with their intervals, a line per environment and budget."""
+    present = [m for m in METHODS if any(case.method == m for case in found)]
+    body: list[tuple[Any, ...]] = []
+    for env, budget in dict.fromkeys((case.env, case.budget) for case in found):
+        line = []
+        for method in present:
+            mine = [
+                case
+                for case in found
+                if (case.env, case.budget, case.method) == (env, budget, method)
+            ]
+            line.append(_median([found[case].mean_return for case in mine]))
+        seeds = len({case.seed for case in found if (case.env, case.budget) == (env, budget)})
+        body.append((env, budget, seeds, *line))
+    columns = (
+        *(Column("environment"), Column("episodes"), Column("seeds")),
+        *(Column(_short(m)) for m in present),
+    )
+    notes = (
+        "Median over seeds of the returned policy's mean return over fresh episodes, with the 95 % "
+        "bootstrap interval of the median.",
+    )
+    return Table("Return of the returned policy", columns, tuple(body), notes)
+
+
+def win_table(found: dict[Case, Outcome]) -> Table:
+    """How often the search returns a better policy than each other method, paired by seed."""
+    body = []
+    for method in METHODS[1:]:
+        for budget in sorted({case.budget for case in found}):
+            wins = [
+                _win(found[ours].mean_return, found[case].mean_return)
+                for case in found
+                if case.method == method
+                and case.budget == budget
+                and (ours := replace(case, method=SEARCH, setting=Setting())) in found
+            ]
+            if wins:
+                body.append((_short(method), budget, len(wins), f"{np.mean(wins):.0%}"))
+    columns = (Column("against"), Column("episodes"), Column("pairs"), Column("search wins"))
+    notes = ("Same environment, budget and seed; ties, such as 500 on CartPole, count half.",)
+    return Table("The search against each other method", columns, tuple(body), notes)
+
+
+def _win(ours: float, other: float) -> float:
+    return 0.5 if np.isclose(ours, other, rtol=1e-9) else float(ours > other)
+
+
+def switch_tables(found: dict[Case, Outcome]) -> list[Table]:
+    """One table per budget: median returns with each switch, and the steps flown."""
+    tables = []
+    envs = list(dict.fromkeys(case.env for case in found))
+    for budget in dict.fromkeys(case.budget for case in found):
+        body = []
+        for name, (method, setting) in SWITCHES.items():
+            line: list[str] = []
+            for env in envs:
+                mine = [
+                    found[case]
+                    for case in found
+                    if (case.env, case.budget, case.method, case.setting)
+                    == (env, budget, method, setting)
+                ]
+                line.append(_median([one.mean_return for one in mine]))
+                line.append(f"{np.median([one.steps for one in mine]) / 1000:.0f}")
+            body.append((name, *line))
+        heads = [column for env in envs for column in (Column(env), Column("steps/1000"))]
+        tables.append(Table(f"{budget} episodes", (Column("switch"), *heads), tuple(body)))
+    return tables
+
+
+def _median(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    middle, low, high = interval(np.array(values), np.median)
+    return f"{_plain(middle)} ({_plain(low)}..{_plain(high)})"
+
+
+def _plain(value: float) -> str:
+    if abs(value) >= 1e6:
+        return f"{value:.0e}"
+    return f"{value:.0f}" if abs(value) >= 10.0 else f"{value:.1f}"
+
+
+def _short(method: str) -> str:
+    return "search" if method == SEARCH else method.removeprefix("peer/")
+
+
+def picture(found: dict[Case, Outcome], path: Path) -> None:
+    """Median returns over episodes, one panel per environment."""
+    look = figures.looks([_short(method) for method in METHODS])
+    panels = []
+    for env in dict.fromkeys(case.env for case in found):
+        mine = {case: found[case].mean_return for case in found if case.env == env}
+        if len({case.budget for case in mine}) > 1:
+            panels.append(figures.Panel(env, "", 2.4, partial(_draw, returns=mine, look=look)))
+    if panels:
+        figures.save(panels, path, columns=2)
+
+
+def _draw(ax: Any, returns: dict[Case, float], look: figures.Look) -> None:
+    worst = min(np.median(list(returns.values())), 0.0)
+    for method in METHODS:
+        budgets = sorted({case.budget for case in returns if case.method == method})
+        middle = [
+            float(np.median([r for c, r in returns.items() if (c.method, c.budget) == (method, b)]))
+            for b in budgets
+        ]
+        ax.plot(budgets, middle, label=_short(method), **look[_short(method)])
+    ax.set(xscale="log", xlabel="episodes", ylabel="return")
+    if worst < -2000.0:
+        ax.set_yscale("symlog", linthresh=100.0)

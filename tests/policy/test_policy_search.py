@@ -1,0 +1,213 @@
+"""The search with environments and policies of a user's own; nothing here needs gymnasium."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from policy_toys import Coin, Gain, Point
+
+import noisewise as nw
+
+FAST = {"method": "cma-es"}
+
+
+def test_the_budget_counts_every_episode_and_the_interval_holds():
+    Point.episodes = 0
+    policy = nw.policy.search(Point, budget=120, rng=0, **FAST)
+    assert Point.episodes == policy.episodes == 120
+    low, high = policy.interval
+    assert low < policy.mean_return < high
+    assert low - 0.3 < policy.evaluate(200).mean() < high + 0.3
+    assert policy.evaluate(200).mean() > -1.5  # doing nothing: about -4.5
+    assert "Point" in repr(policy)
+
+
+def test_large_units_of_observations_do_not_matter():
+    """The first episodes tell how large observations are."""
+    for unit in (1.0, 1e4):
+        policy = nw.policy.search(
+            Point, env_kwargs={"unit": unit}, budget=120, rng=3, method="watchful"
+        )
+        assert policy.evaluate(100).mean() > -1.5
+        assert unit / 10.0 < policy.scaling.scale[0] < unit * 10.0
+
+
+def test_same_rng_same_policy_and_workers_change_nothing():
+    method = nw.methods.CMAES(population=8)
+    one, again, three = (
+        nw.policy.search(Point, budget=60, rng=5, workers=w, method=method) for w in (1, 1, 3)
+    )
+    assert np.array_equal(one.x, again.x)
+    assert np.array_equal(one.x, three.x)
+    assert one.mean_return == three.mean_return
+    other = nw.policy.search(Point, budget=60, rng=6, method=method)
+    assert not np.array_equal(one.x, other.x)
+
+
+def test_numbered_actions_and_a_horizon():
+    policy = nw.policy.search(Coin, budget=60, horizon=8, rng=1, **FAST)
+    assert {policy(np.array([-1.0])), policy(np.array([1.0]))} == {3, 4}
+    assert policy.mean_return == 8.0
+
+
+def test_a_hidden_layer():
+    policy = nw.policy.search(Point, hidden=3, budget=80, rng=1, **FAST)
+    assert len(policy.x) == 3 * 3 + 4
+    assert policy(np.array([0.1, 7.0])).shape == (1,)
+
+
+def test_a_policy_of_ones_own_starts_where_it_is_told(tmp_path: Path):
+    Point.episodes = 0
+    policy = nw.policy.search(
+        Point, policy=Gain(), start=[-0.9], sigma0=0.1, budget=60, rng=0, **FAST
+    )
+    assert Point.episodes == 60
+    assert -1.3 < policy.x[0] < -0.7
+    policy.save(tmp_path / "gain.json")
+    with pytest.raises(ValueError, match="policy must be given"):
+        nw.policy.load(tmp_path / "gain.json")
+    again = nw.policy.load(tmp_path / "gain.json", policy=Gain(), env=Point)
+    assert np.array_equal(again.evaluate(5), policy.evaluate(5))
+
+
+def test_save_and_load(tmp_path: Path):
+    policy = nw.policy.search(Point, budget=40, rng=0, **FAST)
+    policy.save(tmp_path / "p.json")
+    again = nw.policy.load(tmp_path / "p.json")
+    seen = np.array([0.3, 7.0])
+    assert np.array_equal(again(seen), policy(seen))
+    assert again.mean_return == policy.mean_return
+    assert again.interval == policy.interval
+    assert again.episodes == 40
+    assert again.result is None
+    with pytest.raises(ValueError, match="load it with"):
+        again.evaluate()
+    told = nw.policy.load(tmp_path / "p.json", env=Point)
+    assert np.array_equal(told.evaluate(3), policy.evaluate(3))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "noisewise policy", "version": 9}'])
+def test_files_that_are_no_policies(tmp_path: Path, text: str):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(ValueError, match="is not a policy"):
+        nw.policy.load(tmp_path / "x.json")
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path):
+    policy = nw.policy.search(Point, budget=40, rng=0, **FAST)
+    policy.save(tmp_path / "p.json")
+    content = json.loads((tmp_path / "p.json").read_text())
+    for name in ("x", "network", "interval"):
+        (tmp_path / "q.json").write_text(
+            json.dumps({k: v for k, v in content.items() if k != name})
+        )
+        with pytest.raises(ValueError, match="damaged"):
+            nw.policy.load(tmp_path / "q.json")
+    (tmp_path / "q.json").write_text(json.dumps({**content, "x": [1.0]}))
+    with pytest.raises(ValueError, match="3 parameters, the file has 1"):
+        nw.policy.load(tmp_path / "q.json")
+
+
+def test_an_interrupted_search_goes_on_to_the_bit(tmp_path: Path):
+    path = tmp_path / "run.nw"
+    options = {"budget": 90, "method": nw.methods.CMAES(population=8)}
+    whole = nw.policy.search(Point, rng=4, **options)
+
+    def interrupt(intermediate_result):
+        if intermediate_result.nit == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nw.policy.search(Point, rng=4, checkpoint=path, callback=interrupt, **options)
+    Point.episodes = 0
+    resumed = nw.policy.search(Point, rng=4, checkpoint=path, **options)
+    assert Point.episodes < 70
+    assert np.array_equal(resumed.x, whole.x)
+    assert resumed.mean_return == whole.mean_return
+    assert resumed.episodes == 90
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
+    path = tmp_path / "run.nw"
+    nw.minimize(lambda x: x @ x, [1.0] * 3, sigma0=1.0, budget=20, checkpoint=path)
+    with pytest.raises(nw.CheckpointError, match="not of a search for a policy"):
+        nw.policy.search(Point, budget=40, checkpoint=path)
+
+
+def test_going_on_from_a_policy():
+    first = nw.policy.search(Point, budget=60, rng=0, **FAST)
+    Point.episodes = 0
+    better = nw.policy.search(Point, start=first, sigma0=0.1, budget=60, rng=1, **FAST)
+    assert Point.episodes == 60
+    assert better.evaluate(100).mean() > first.evaluate(100).mean() - 0.2
+
+
+class Broken(Point):
+    def step(self, action):
+        if self.rng.random() < 0.05:
+            raise RuntimeError("the simulator crashed")
+        return super().step(action)
+
+
+def test_crashes_count_as_failures_where_wanted():
+    with pytest.raises(nw.EvaluationError, match="the simulator crashed"):
+        nw.policy.search(Broken, budget=60, rng=0, **FAST)
+    policy = nw.policy.search(Broken, budget=120, rng=0, on_error="worst", **FAST)
+    assert policy.result.n_failures > 0
+    assert np.isfinite(policy.mean_return)
+
+
+def test_wrong_arguments_say_what_is_wrong():
+    with pytest.raises(ValueError, match="pass the function that makes it"):
+        nw.policy.search(Point(), budget=40)
+    with pytest.raises(ValueError, match="env must be"):
+        nw.policy.search(3, budget=40)
+    with pytest.raises(ValueError, match="hidden must be"):
+        nw.policy.search(Point, budget=40, hidden="8")
+    with pytest.raises(ValueError, match="leave it out with policy="):
+        nw.policy.search(Point, budget=40, hidden=4, policy=Gain())
+    with pytest.raises(ValueError, match="policy must have size"):
+        nw.policy.search(Point, budget=40, policy=lambda x: x)
+    with pytest.raises(ValueError, match="3 parameters"):
+        nw.policy.search(Point, budget=40, start=[1.0])
+    with pytest.raises(ValueError, match="horizon must be"):
+        nw.policy.search(Point, budget=40, horizon=0)
+    with pytest.raises(ValueError, match="budget must be"):
+        nw.policy.search(Point, budget=0)
+    with pytest.raises(ValueError, match="has no observation_space"):
+        nw.policy.search(lambda: object(), budget=40)
+
+
+def test_watching_returns_frames_or_returns():
+    class Drawn(Point):
+        def __init__(self, render_mode=None, **kwargs):
+            super().__init__(**kwargs)
+            self.mode = render_mode
+
+        def render(self):
+            assert self.mode == "rgb_array"
+            return np.zeros((4, 4, 3))
+
+    policy = nw.policy.search(Drawn, budget=40, rng=0, **FAST)
+    assert len(policy.watch(render_mode="rgb_array")) == 5
+    assert len(policy.watch(3)) == 3
+
+
+def test_own_environments_need_no_gymnasium():
+    code = (
+        "import sys; sys.modules['gymnasium'] = None\n"
+        "import noisewise as nw\n"
+        "from policy_toys import Point\n"
+        "print(nw.policy.search(Point, budget=40, rng=0, method='cma-es').episodes)\n"
+        "nw.policy.search('CartPole-v1', budget=40)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent
+    )
+    assert done.stdout.strip() == "40"
+    assert "pip install 'noisewise[gym]'" in done.stderr
