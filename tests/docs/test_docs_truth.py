@@ -15,7 +15,7 @@ import pytest
 from docs_blocks import ROOT
 
 import noisewise as nw
-from noisewise import executors, methods, space, weights
+from noisewise import executors, methods, policy, space, weights
 from noisewise.integrations import optuna as integrations_optuna
 from noisewise.integrations import sklearn as integrations_sklearn
 from noisewise_bench import campaign, headline, options, problem, score, summary
@@ -96,7 +96,16 @@ def test_what_the_headline_command_cannot_do(
 
 
 #: Modules whose public names are promised, and names that are public for other modules only.
-PROMISED = [nw, methods, executors, space, weights, integrations_optuna, integrations_sklearn]
+PROMISED = [
+    nw,
+    methods,
+    executors,
+    policy,
+    space,
+    weights,
+    integrations_optuna,
+    integrations_sklearn,
+]
 INTERNAL = {"noisewise.executors.start", "noisewise.methods.names"}
 #: Modules with examples that tests/test_doctests.py does not reach.
 ELSEWHERE = [

@@ -10,6 +10,7 @@ import numpy as np
 
 from noisewise._check import shown
 from noisewise._types import FloatArray
+from noisewise.errors import install
 from noisewise.policy.scaling import Scaling
 
 #: Declared limits beyond this are taken for none.
@@ -115,7 +116,7 @@ def _gymnasium() -> Any:
         import gymnasium
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "environments by id need the extra 'gym': pip install 'noisewise[gym]'",
+            f"environments by id need the extra 'gym': {install('gym')}",
             name=error.name,
         ) from None
     return gymnasium

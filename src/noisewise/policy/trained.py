@@ -14,10 +14,11 @@ import numpy as np
 from noisewise import _files
 from noisewise._check import integer, shown
 from noisewise._types import FloatArray
+from noisewise.outlook import estimated
 from noisewise.policy.environment import Environment, environment, episode
 from noisewise.policy.network import Network, network_from
 from noisewise.policy.scaling import Scaling
-from noisewise.result import Result, _with_error
+from noisewise.result import Result
 
 _FORMAT, _VERSION = "noisewise policy", 1
 
@@ -78,7 +79,7 @@ class Policy:
 
     def __repr__(self) -> str:
         where = "" if self.environment is None else f" for {self.environment.name}"
-        value = _with_error(self.mean_return, self.interval, self.estimate)
+        value = estimated(self.mean_return, self.interval, self.estimate)
         return f"Policy{where}: {len(self.x)} parameters, return {value}, {self.episodes} episodes"
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0) -> FloatArray:
