@@ -13,6 +13,7 @@ from policy_toys import Coin, Gain, Point
 
 import noisewise as nw
 
+HERE = Path(__file__).parent
 FAST = {"method": "cma-es"}
 
 
@@ -200,14 +201,12 @@ def test_watching_returns_frames_or_returns():
 
 def test_own_environments_need_no_gymnasium():
     code = (
-        "import sys; sys.modules['gymnasium'] = None\n"
+        f"import sys; sys.modules['gymnasium'] = None; sys.path.insert(0, {str(HERE)!r})\n"
         "import noisewise as nw\n"
         "from policy_toys import Point\n"
         "print(nw.policy.search(Point, budget=40, rng=0, method='cma-es').episodes)\n"
         "nw.policy.search('CartPole-v1', budget=40)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parent
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "40"
     assert "pip install 'noisewise[gym]'" in done.stderr
