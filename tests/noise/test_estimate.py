@@ -250,3 +250,20 @@ def test_estimates_and_evidence_can_be_saved() -> None:
     e = estimate(np.arange(5.0), background=seen)
     assert decode(encode(e)) == e
     assert repr(decode(encode(seen))) == repr(seen)
+
+
+def test_agreement_on_a_floor_or_a_ceiling_is_not_determinism() -> None:
+    """Where bad points share a value (an episode is cut), a bad one gives it again under any
+    noise."""
+    values = np.concatenate([-np.linspace(60.0, 90.0, 25), np.full(6, -300.0)])
+    again = np.full((31, 2), np.nan)
+    again[:, 0] = values
+    again[30, 1] = -300.0
+    assert not Background().saw(values).compared(again).deterministic
+    # the same where points come one at a time
+    seen = Background()
+    for value in values:
+        seen = seen.saw(np.array([value]))
+    assert not seen.compared(np.array([[-300.0, -300.0]])).deterministic
+    again[30, 1], again[3, 1] = np.nan, values[3]
+    assert Background().saw(values).compared(again).deterministic

@@ -180,6 +180,10 @@ def test_wrong_arguments_say_what_is_wrong():
         nw.policy.search(Point, budget=40, horizon=0)
     with pytest.raises(ValueError, match="budget must be"):
         nw.policy.search(Point, budget=0)
+    with pytest.raises(ValueError, match="maximize is not an option"):
+        nw.policy.search(Point, budget=40, maximize=False)
+    with pytest.raises(ValueError, match="rng must be"):
+        nw.policy.search(Point, budget=40, rng="x")
     with pytest.raises(ValueError, match="has no observation_space"):
         nw.policy.search(lambda: object(), budget=40)
 

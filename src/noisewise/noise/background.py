@@ -45,6 +45,12 @@ class Background:
     #: Re-evaluations that gave the same value again, and those that did not.
     agreed: int = 0
     differed: int = 0
+    #: Of those that agreed, how many on a value that other points have as well: where an episode
+    #: is cut or a score has a ceiling, bad or good points agree whatever the noise.
+    shared: int = 0
+    #: The smallest and the largest value, and how many points have them.
+    extremes: FloatArray = field(default_factory=lambda: np.array([np.inf, -np.inf]))
+    at_extremes: FloatArray = field(default_factory=lambda: np.zeros(2))
     #: Up to two of the values that came again.
     agreed_on: FloatArray = field(default_factory=lambda: np.empty(0))
 
@@ -54,7 +60,19 @@ class Background:
         listed = self.listed
         if len(listed) <= _LISTED:
             listed = np.unique(np.concatenate((listed, good)))[: _LISTED + 1]
-        return replace(self, shape=self.shape.add(good), listed=listed, n=self.n + len(good))
+        extremes, at = self.extremes, self.at_extremes
+        if len(good):
+            found = np.array([min(extremes[0], good.min()), max(extremes[1], good.max())])
+            at = np.where(found == extremes, at, 0.0) + (good[:, None] == found).sum(axis=0)
+            extremes = found
+        return replace(
+            self,
+            shape=self.shape.add(good),
+            listed=listed,
+            n=self.n + len(good),
+            extremes=extremes,
+            at_extremes=at,
+        )
 
     def compared(self, values: FloatArray) -> Background:
         """After a round with re-evaluations; values of one candidate are a row of (k, r), nan
@@ -70,8 +88,18 @@ class Background:
         if agreed and len(on) < _AGREED_ON:
             on = np.union1d(on, again[same])[:_AGREED_ON]
         return replace(
-            self, agreed=self.agreed + agreed, differed=self.differed + differed, agreed_on=on
+            self,
+            agreed=self.agreed + agreed,
+            differed=self.differed + differed,
+            shared=self.shared + self._shared(first[:, 0], again[same]),
+            agreed_on=on,
         )
+
+    def _shared(self, first: FloatArray, agreed: FloatArray) -> int:
+        """How many of the ``agreed`` values other points have as well."""
+        elsewhere = self.extremes[self.at_extremes > 1.0]
+        here = (first[None] == agreed[:, None]).sum(axis=1) > 1
+        return int((here | np.isin(agreed, elsewhere)).sum())
 
     @property
     def discrete(self) -> bool:
@@ -89,7 +117,7 @@ class Background:
         if self.differed or self.agreed == 0:
             return False
         enough = self.agreed >= _AGREED and len(self.agreed_on) == _AGREED_ON
-        return enough or not self.discrete
+        return enough or (not self.discrete and self.agreed > self.shared)
 
     @property
     def untested(self) -> bool:

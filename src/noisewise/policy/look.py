@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise import executors
+from noisewise import executors, problem
 from noisewise._types import FloatArray
 from noisewise.errors import EvaluationError
 from noisewise.policy.environment import Environment, episode
@@ -109,8 +109,8 @@ def stream(rng: Any) -> np.random.Generator:
     if isinstance(rng, np.random.SeedSequence):
         key = (*rng.spawn_key, _APART)
         return np.random.default_rng(np.random.SeedSequence(rng.entropy, spawn_key=key))
-    entropy = None if rng is None else [int(rng), _APART]
-    return np.random.default_rng(entropy)
+    problem.generators(rng)  # refuses what is no seed
+    return np.random.default_rng(None if rng is None else [int(rng), _APART])
 
 
 _APART = 0x706F6C69

@@ -23,6 +23,8 @@ from noisewise.policy.network import Network
 from noisewise.policy.scaling import Scaling
 from noisewise.policy.trained import Parametrised, Policy, bound, check_form
 
+#: Arguments of `minimize` that the search sets itself.
+_SET = ("args", "bounds", "data", "maximize", "space", "vectorized", "x0")
 #: What a checkpoint calls the start of a search.
 _KEPT = "policy"
 
@@ -97,6 +99,8 @@ def search(
     >>> round(policy(1.0))
     -1
     """
+    if wrong := sorted(set(_SET) & set(options)):
+        raise ValueError(f"{wrong[0]} is not an option of a search for a policy")
     if horizon is not None:
         integer("horizon", horizon, least=1)
     spec, budget = environment(env, env_kwargs, horizon), whole("budget", budget, least=1)
