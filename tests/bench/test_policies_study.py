@@ -13,6 +13,8 @@ import pytest
 from noisewise.policy.scaling import Scaling
 from noisewise_bench.experiments import policies
 from noisewise_bench.experiments.policies_grid import SEARCH, SWITCHES, TIERS, Tier, compare_cases
+from noisewise_bench.experiments.policies_size import Digits, solve
+from noisewise_bench.experiments.policies_speed import speed_table
 from noisewise_bench.experiments.policies_tables import compare_table, switch_tables, win_table
 from noisewise_bench.policies.classic import SIMULATORS
 from noisewise_bench.policies.problem import PolicyProblem, Setting
@@ -138,6 +140,17 @@ def test_the_command(
     assert text.strip() == capsys.readouterr().out.strip()
     assert "| CartPole-v1 | 20 | 1 |" in text
     assert "<!-- made by" in text
+
+
+def test_speed_and_size_in_short() -> None:
+    speed = speed_table(quick=True)
+    assert [row[0] for row in speed.rows] == list(SIMULATORS)
+    assert all(row[1] > 0.0 and row[-1] > 0.0 for row in speed.rows)
+    assert Digits(2).x0.shape == (133,)
+    loss, generations, seconds = solve(2, "sep-cma-es", 60, 1)
+    assert loss > 0.0
+    assert generations > 0
+    assert seconds > 0.0
 
 
 def test_switch_tables_have_a_line_per_switch() -> None:

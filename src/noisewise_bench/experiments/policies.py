@@ -1,6 +1,7 @@
 """Policy search at equal numbers of episodes: ``python -m noisewise_bench.experiments policies``.
 
-Parts: ``compare`` (methods), ``switches`` (what helps, on and off), ``size`` (many parameters).
+Parts: ``compare`` (methods), ``switches`` (what helps, on and off), ``speed`` (of environments),
+``size`` (many parameters).
 Runs are kept in a file and are not computed again. Classic control runs in simulators of the bench
 that fly the episodes of all runs together; other environments take gymnasium and more time.
 """
@@ -17,6 +18,7 @@ import noisewise
 from noisewise_bench import behaviour, stamps
 from noisewise_bench.experiments.policies_grid import TIERS, compare_cases, switch_cases
 from noisewise_bench.experiments.policies_size import size_table
+from noisewise_bench.experiments.policies_speed import speed_table
 from noisewise_bench.experiments.policies_tables import (
     compare_table,
     picture,
@@ -27,7 +29,7 @@ from noisewise_bench.policies.runs import run
 from noisewise_bench.tables import Table
 
 NAME: Final = "policies"
-PARTS: Final = ("compare", "switches", "size")
+PARTS: Final = ("compare", "switches", "speed", "size")
 
 
 def page(tier_name: str, parts: Sequence[str], db: Path, out: Path) -> tuple[str, list[Table]]:
@@ -43,6 +45,8 @@ def page(tier_name: str, parts: Sequence[str], db: Path, out: Path) -> tuple[str
         found = run(switch_cases(tier), db, _say)
         tables += switch_tables(found)
         used |= {case.method for case in found} - {"mirrored"}
+    if "speed" in parts:
+        tables.append(speed_table(quick=tier_name == "quick"))
     if "size" in parts:
         tables.append(size_table(quick=tier_name == "quick"))
     command = f"python -m noisewise_bench.experiments {NAME} --tier {tier_name}"

@@ -51,7 +51,7 @@ class Digits:
         return np.asarray(log_loss(logit, self._labels).mean(axis=1))
 
 
-def _solve(hidden: int, method: str, evaluations: int, seed: int) -> tuple[float, float, float]:
+def solve(hidden: int, method: str, evaluations: int, seed: int) -> tuple[float, float, float]:
     """Loss of the returned network, generations, and seconds in the method."""
     problem = Digits(hidden)
     oracle = Oracle(problem, evaluations, np.random.default_rng([seed, 5]))
@@ -65,7 +65,7 @@ def _megabytes(hidden: int, method: str) -> float:
     """Largest memory of a short run, without the network's own."""
     tracemalloc.start()
     try:
-        _solve(hidden, method, 100, 1)
+        solve(hidden, method, 100, 1)
         return tracemalloc.get_traced_memory()[1] / 2**20
     finally:
         tracemalloc.stop()
@@ -80,7 +80,7 @@ def size_table(quick: bool) -> Table:
         for method in METHODS:
             if method == "cma-es" and d > _FULL_UP_TO:
                 continue
-            found = [_solve(hidden, method, evaluations, s) for s in range(1, seeds + 1)]
+            found = [solve(hidden, method, evaluations, s) for s in range(1, seeds + 1)]
             loss = float(np.median([one[0] for one in found]))
             each = float(np.median([one[2] / max(one[1], 1.0) for one in found]))
             name, memory = method.removeprefix("peer/"), _megabytes(hidden, method)

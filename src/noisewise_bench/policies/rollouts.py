@@ -69,12 +69,12 @@ class Batched(Flyer):
     """Episodes of a `Simulator`, all at once."""
 
     def __init__(self, simulator: Simulator, hidden: tuple[int, ...]) -> None:
-        self._simulator = simulator
+        self.simulator = simulator
         self.space = simulator
         self.network = Network(len(simulator.low), simulator.actions, hidden)
 
     def fly(self, flights: Sequence[Flight]) -> None:
-        sim = self._simulator
+        sim = self.simulator
         X = np.concatenate([one.X for one in flights])
         state = np.concatenate([_starts(sim, one) for one in flights])
         counts = [len(one.X) for one in flights]
