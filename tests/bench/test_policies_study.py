@@ -88,6 +88,10 @@ def test_rows_are_kept_and_not_computed_again(tmp_path: Path) -> None:
     run(cases(), db, said.append)
     assert len(said) == 2
     with sqlite3.connect(db) as rows:
+        rows.execute("update runs set digest = 'older' where key like '%pgpe%'")
+    run(cases(), db, said.append)
+    assert "2 runs" in said[2]
+    with sqlite3.connect(db) as rows:
         assert rows.execute("select count(*) from runs").fetchone() == (4,)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import noisewise
-from noisewise_bench import behaviour, stamps
+from noisewise_bench import stamps
 from noisewise_bench.experiments.policies_grid import TIERS, compare_cases, switch_cases
 from noisewise_bench.experiments.policies_size import size_table
 from noisewise_bench.experiments.policies_speed import speed_table
@@ -25,7 +25,7 @@ from noisewise_bench.experiments.policies_tables import (
     switch_tables,
     win_table,
 )
-from noisewise_bench.policies.runs import run
+from noisewise_bench.policies.runs import digest, run
 from noisewise_bench.tables import Table
 
 NAME: Final = "policies"
@@ -52,7 +52,7 @@ def page(tier_name: str, parts: Sequence[str], db: Path, out: Path) -> tuple[str
     command = f"python -m noisewise_bench.experiments {NAME} --tier {tier_name}"
     if len(parts) < len(PARTS):
         command += f" --parts {' '.join(parts)}"
-    digests = {name: behaviour.of_method(name) for name in sorted(used)}
+    digests = {name: digest(name) for name in sorted(used)}
     text = [
         "# Policy search",
         f"Printed by `{command}` (noisewise {noisewise.__version__}).",

@@ -17,7 +17,7 @@ import noisewise
 from noisewise.methods import CMAES
 from noisewise.methods.evolution import EvolutionMemory
 from noisewise.methods.method import Now
-from noisewise_bench import methods
+from noisewise_bench import behaviour, methods
 from noisewise_bench.policies.classic import SIMULATORS
 from noisewise_bench.policies.problem import PolicyProblem, Setting
 from noisewise_bench.policies.rollouts import Flyer, Lockstep, make
@@ -107,22 +107,29 @@ def measure(case: Case, flyer: Flyer | None) -> Outcome:
 
 
 def run(cases: Iterable[Case], db: Path, say: Callable[[str], None]) -> dict[Case, Outcome]:
-    """Outcomes of all cases; those in the file are not computed again."""
+    """Outcomes of all cases; those in the file are not computed again unless their method has
+    changed since."""
     db.parent.mkdir(parents=True, exist_ok=True)
     wanted = list(dict.fromkeys(cases))
+    digests = {name: digest(name) for name in {case.method for case in wanted}}
     with sqlite3.connect(db) as rows:
-        rows.execute("create table if not exists runs (key text primary key, outcome text)")
-        kept = dict(rows.execute("select key, outcome from runs"))
-        todo = [case for case in wanted if case.key not in kept]
+        rows.execute("create table if not exists runs (key primary key, digest, outcome)")
+        found = rows.execute("select key, digest, outcome from runs").fetchall()
+        kept = {(key, made): outcome for key, made, outcome in found}
+        todo = [case for case in wanted if (case.key, digests[case.method]) not in kept]
         for n, group in enumerate(_groups(todo)):
             say(f"{n}: {group[0].env}, {group[0].budget} episodes, {len(group)} runs")
             for case, outcome in _fly_group(group).items():
-                kept[case.key] = json.dumps(asdict(outcome))
-                rows.execute(
-                    "insert or replace into runs values (?, ?)", (case.key, kept[case.key])
-                )
-            rows.commit()
-    return {case: Outcome(**json.loads(kept[case.key])) for case in wanted if case.key in kept}
+                row = (case.key, digests[case.method], json.dumps(asdict(outcome)))
+                kept[row[:2]] = row[2]
+                rows.execute("insert or replace into runs values (?, ?, ?)", row)
+            rows.commit()  # a kill loses the group under way
+    return {case: Outcome(**json.loads(kept[case.key, digests[case.method]])) for case in wanted}
+
+
+def digest(method: str) -> str:
+    """What tells whether a method still does what it did when a row was computed."""
+    return behaviour.of_method("cma-es" if method == "mirrored" else method)
 
 
 def _groups(cases: Iterable[Case]) -> Iterator[list[Case]]:
