@@ -259,7 +259,7 @@ def _values(
     ids: list[int] = []
     values: list[float] = []
     errors: dict[int, float] = {}
-    more = opt.maximize
+    more = opt._search.run.maximize
     # The common case, much faster than one by one: a small sum has small terms only.
     told, found, _ = zip(*outcomes, strict=True)
     if set(map(type, found)) == {float} and sum(map(abs, found)) < LARGEST:

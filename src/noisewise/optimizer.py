@@ -172,7 +172,7 @@ class Optimizer:
             return
         ids, search = list(id), self._search
         current = search.run.current
-        if se is None and x is None and current is not None and current.waits_for(ids):
+        if se is None and x is None and current is not None and ids == list(current.pending):
             array = np.asarray(value)
             plain = array.shape == (len(ids),) and array.dtype.kind in "fiu"
             plain = plain and not isinstance(value, np.ma.MaskedArray)

@@ -95,10 +95,6 @@ class Population:
         """Trials ``ids`` will bring the values of these candidates and slots."""
         self.pending |= zip(ids, places)  # noqa: B905
 
-    def waits_for(self, ids: list[int]) -> bool:
-        """Whether ``ids`` are all pending trials, in the order in which they were handed out."""
-        return ids == list(self.pending)
-
     def seed(self, places: Sequence[tuple[int, int]], seeds: Sequence[int]) -> None:
         """Evaluations at these candidates and slots have these seeds."""
         k, slots = len(self.X), 1 + max((slot for _, slot in places), default=0)

@@ -150,8 +150,9 @@ class Search:
         places = population.places(wanted.tolist())[: max(0, free)]
         if not places:
             return False
-        first = sum(slot == 0 for _, slot in places)
-        population.samples.extend(1 + max(slot for _, slot in places))
+        slots = [slot for _, slot in places]
+        first = slots.count(0)
+        population.samples.extend(1 + max(slots))
         run.ledger.charge(base=first, reevaluation=len(places) - first)
         self._issue(population, places, run.round)
         return True
@@ -223,7 +224,7 @@ class Search:
         run.ledger.told += len(ids)
         if math.inf in values:
             run.ledger.failures += sum(value == math.inf for value in values)
-        if errors is None and current is not None and current.waits_for(ids):
+        if errors is None and current is not None and ids == list(current.pending):
             current.put_all(values)
             self._settle()
             return True

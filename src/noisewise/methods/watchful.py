@@ -221,7 +221,7 @@ class Watchful(EvolutionStrategy):
         """Everyone once and, in the same wave, a few random candidates once more. Where one of
         them surprises although little noise was expected, more follow at once, so that noise that
         sets in is seen in time."""
-        k = len(population)
+        k = len(population.X)
         if population.wave == 0:
             if memory.reevaluations == 0:
                 return everyone(k)
@@ -240,7 +240,7 @@ class Watchful(EvolutionStrategy):
         who = reevaluated(population.samples)
         if len(who) == 0:
             return 0
-        k, values = len(population), population.samples.values
+        k, values = len(population.X), population.samples.values
         noisy = population.shifted or bool((values[who, 0] != values[who, 1]).any())
         if memory.generation == 0:
             return min(memory.first, k) - len(who) if noisy and population.wave == 1 else 0
@@ -254,7 +254,7 @@ class Watchful(EvolutionStrategy):
     def weigh(
         self, memory: WatchfulMemory, population: Population, rng: np.random.Generator
     ) -> tuple[Weights, WatchfulMemory]:
-        samples, k = population.samples, len(population)
+        samples, k = population.samples, len(population.X)
         profile = self.profile_weights(population)
         centred = reliability(memory.q) if self.centred and not memory.deterministic else None
         order = merged_order(samples, reevaluated(samples))
@@ -340,7 +340,7 @@ class Watchful(EvolutionStrategy):
     def _average(self, memory: WatchfulMemory, population: Population, noisy: bool) -> None:
         """Sum up the means of the last part of the budget; until then the newest is all there
         is. What noise did to each of them cancels out in part."""
-        mean, k = memory.state.mean, float(len(population))
+        mean, k = memory.state.mean, float(len(population.X))
         memory.late_noise = noisy
         if population.began < 1.0 - _LATE:
             memory.late_sum, memory.late_weight = mean.copy(), 1.0
