@@ -154,6 +154,15 @@ def test_more_budget_after_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["budget"], found["spent"], found["done"]) == (60, 60, True)
 
 
+def test_batches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune("--quiet", "--batch", "12", budget=40) == 0
+    capsys.readouterr()
+    assert nw.Optimizer.load("run.nw")._run.setup.batch == 12
+    assert "holds a run with batch 12, not None" in complaint(
+        capsys, "tune", *PARAMS, "--budget", "40", "--seed", "1", "--", *PLAIN
+    )
+
+
 def test_a_run_that_has_ended_is_only_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune("--log", "log") == 0
     first = capsys.readouterr().out

@@ -165,6 +165,7 @@ def _tune_parser(commands: Any) -> None:
         help="which numbers {seed} stands for, see the guide (default: independent)",
     )
     add("--watch", action="store_true", help="serve the page of the run while it goes on")
+    add("--batch", type=int, metavar="N", help="wait for N evaluations before the next N begin")
 
 
 def _methods_to_tune() -> list[str]:
@@ -291,6 +292,7 @@ def _tune(args: argparse.Namespace) -> int:
             method=args.method,
             confirm=args.confirm,
             data=_data(args, job.space),
+            batch=args.batch,
         )
     found = facts.of(opt, args.out)
     if args.format == "json":

@@ -17,7 +17,7 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.methods.method import Method
 from noisewise.noise.estimate import Estimate, estimate
 from noisewise.population import CONFIRMATION, RACE, Population
-from noisewise.reserve import Reserve, pace, reserve
+from noisewise.reserve import Reserve, in_batches, pace, reserve
 from noisewise.result import RUNNING
 from noisewise.run import Final, Run
 
@@ -42,7 +42,8 @@ def request(method: Method, run: Run) -> Wanted:
         if run.background.deterministic or setup.race == 0:
             points = method.recommend(run.memory).x[None]
         run.final = Final(points, race.start(len(points), min(setup.race, ledger.remaining)))
-        if setup.adaptive and run.background.untested and ledger.remaining > 2:
+        test = setup.adaptive and run.background.untested and setup.batch == 0
+        if test and ledger.remaining > 2:
             run.final.testing = True
             return Wanted(points[:1], np.zeros(2, dtype=np.intp), CONFIRMATION)
     wanted = race.request(run.final.race)
@@ -117,7 +118,11 @@ def regrant(run: Run, budget: int) -> None:
 def _keep(run: Run, wanted: Reserve) -> None:
     """Keep so many evaluations for the last phase, as far as there are any."""
     ledger = run.ledger
-    ledger.reserve = min(sum(wanted), ledger.remaining)
+    kept, batch = sum(wanted), run.setup.batch
+    if batch:
+        wanted = Reserve(0, wanted.confirm)
+        kept = in_batches(wanted, ledger.budget, run.batch_end, batch, run.setup.adaptive)
+    ledger.reserve = min(kept, ledger.remaining)
     budget = max(1, ledger.budget - ledger.reserve - ledger.race - ledger.confirmation)
     run.setup = replace(run.setup, budget=budget, race=wanted.race, confirm=wanted.confirm)
 
@@ -125,6 +130,10 @@ def _keep(run: Run, wanted: Reserve) -> None:
 def recommend(method: Method, run: Run) -> tuple[FloatArray, Estimate]:
     """The point to use (outer coordinates), with an honest estimate of f there."""
     x, fun = method.recommend(run.memory)
+    setup, best = run.setup, run.best_value
+    if setup.batch and setup.adaptive and run.background.deterministic:
+        # A whole batch would be too much for a value that is known.
+        return run.best_x.copy(), Estimate(best, 0.0, best, best, "exact", 1)
     if run.final is not None:
         x = run.final.chosen
     if len(run.confirmed) and run.is_confirmed(x):

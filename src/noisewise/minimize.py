@@ -57,6 +57,7 @@ def minimize(
     seeds: str | None = None,
     interrupt: str = "raise",
     maximize: bool = False,
+    batch: int | None = None,
 ) -> Result:
     """Minimise, or maximise, a function that can only be measured with noise.
 
@@ -143,6 +144,11 @@ def minimize(
     maximize
         True: larger values are better. All values that are shown, kept or returned are those of
         ``fun``.
+    batch
+        Evaluations that are done at a time, such as the wells of a plate: each batch has exactly
+        so many, only the last one may be smaller. Rounds are multiples of it where the method
+        chooses them, and smaller waves are filled up with candidates of the next round. What is
+        kept to measure the answer is rounded up, so that it begins with a batch of its own.
 
     Examples
     --------
@@ -179,6 +185,7 @@ def minimize(
             seeds=seeds,
             extra=extra,
             maximize=maximize,
+            batch=batch,
         )
         journal = None if path is None else Journal(path)
         try:

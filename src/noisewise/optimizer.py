@@ -21,7 +21,7 @@ from noisewise.errors import CheckpointError
 from noisewise.methods import Method
 from noisewise.methods.method import Earlier, Setup
 from noisewise.rehearsal import rehearse
-from noisewise.reserve import reserve_for
+from noisewise.reserve import Reserve, in_batches, reserve_for
 from noisewise.result import ALL_FAILED, INTERRUPTED, Result
 from noisewise.run import Run, begin
 from noisewise.search import Search
@@ -75,6 +75,8 @@ class Optimizer:
         next one. The outcome then depends on the order in which values come.
     seeds
         Each trial has a ``seed`` for its random numbers; see `noisewise.minimize`.
+    batch
+        Trials that `ask` hands out at a time, exactly; only the last batch may be smaller.
     """
 
     #: When the file that the run was loaded from was last written, in seconds since 1970.
@@ -98,6 +100,7 @@ class Optimizer:
         seeds: str | None = None,
         extra: Mapping[str, Any] | None = None,
         maximize: bool = False,
+        batch: int | None = None,
     ) -> None:
         budget = whole("budget", budget, least=1)
         self._space, x0, bounds = name_problem(space, x0, bounds)
@@ -106,24 +109,31 @@ class Optimizer:
         workers = integer("workers", workers, least=1)
         chosen = methods.resolve(method)
         kind = None if seeds is None else one_of("seeds", seeds, MODES)
+        size = _batch(batch, chosen, lookahead, late)
+        held = sum(kept)
+        if size:
+            workers, kept = size, Reserve(0, kept.confirm)
+            held = in_batches(kept, budget, 0, size, confirm == "auto")
         setup = Setup(
             box,
             mean,
             sigma,
-            budget - sum(kept),
+            budget - held,
             workers,
+            batch=size,
             race=kept.race,
             confirm=kept.confirm,
             adaptive=confirm == "auto",
             common=kind == COMMON,
         )
         if lookahead is None:
-            ahead = chosen.lookahead(chosen.start(setup), workers) if workers > 1 else 0
+            fills = workers > 1 and not size
+            ahead = chosen.lookahead(chosen.start(setup), workers) if fills else 0
         else:
             ahead = integer("lookahead", lookahead, least=0)
         late = integer("late", late, least=0)
         setup = replace(setup, lookahead=min(ahead, budget), late=min(late, budget))
-        ledger, streams = Ledger(budget, reserve=sum(kept)), problem.generators(rng)
+        ledger, streams = Ledger(budget, reserve=held), problem.generators(rng)
         more = flag("maximize", maximize)
         run = begin(chosen, setup, ledger, streams, problem.seed(rng), more, kind)
         self._search = Search(chosen, run)
@@ -137,7 +147,8 @@ class Optimizer:
             self._add(earlier.read(data, box, self._space, self.maximize))
 
     def ask(self, n: int | None = None) -> list[Trial]:
-        """All evaluations that can be done now, at most ``n``; empty while results are awaited."""
+        """All evaluations that can be done now, at most ``n``; empty while results are awaited.
+        With ``batch``, a whole batch, as soon as the one before it is told."""
         trials = self._search.ask(None if n is None else integer("n", n, least=1))
         if self._space is not None:
             for trial in trials:
@@ -395,3 +406,20 @@ class Optimizer:
         opt._search.hand_out_again()
         opt._written = os.stat(path).st_mtime
         return opt
+
+
+def _batch(batch: Any, method: Method, lookahead: Any, late: Any) -> int:
+    """The checked size of a batch; 0 if there is none."""
+    if batch is None:
+        return 0
+    size = integer("batch", batch, least=1)
+    for name, value in (("lookahead", lookahead), ("late", late)):
+        if value:
+            raise ValueError(f"{name} must not be given with batch, got {name}={shown(value)}")
+    for part in (method, getattr(method, "low", None), getattr(method, "high", None)):
+        population = getattr(part, "population", None)
+        if population is not None and population < size:
+            raise ValueError(
+                f"population must be at least the batch of {size}, or None, got {population}"
+            )
+    return size

@@ -39,8 +39,9 @@ def _play(search: Search) -> None:
             if run.ledger.reserve > _REHEARSABLE:
                 break
         search.ask(None)
-        assert run.current is not None
-        ids = list(run.current.pending)
+        parts = [part for part in (run.current, run.next) if part is not None]
+        ids = [id for part in parts for id in part.pending]
+        assert ids
         search.tell(ids, [float(i) for i in range(len(ids))])
     search.recommend()
     search.method.explain(run.memory)

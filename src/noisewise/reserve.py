@@ -16,6 +16,8 @@ _RACE_LEAST, _CONFIRM_LEAST = 4, 7
 #: A confirmation takes at most one part in so many of a small budget, both together one in so
 #: many, else there is no race; and the dimension from which on finalists differ too little for one.
 _PART, _PART_BOTH, _RACE_BELOW = 4, 8, 10
+#: The largest part where whole batches are kept.
+_PART_BATCHES = 3
 #: Decades of regret that a search which makes steady progress may lose to both.
 _LOSS = 0.03
 
@@ -46,6 +48,19 @@ def reserve(budget: int, dimension: int, deterministic: bool = False, pace: floa
         confirm = min(confirm, max(_CONFIRM_LEAST, int(part * confirm)))
         race = min(race, max(_RACE_LEAST, int(part * race)))
     return Reserve(race, confirm if confirm >= 2 else 0)
+
+
+def in_batches(wanted: Reserve, budget: int, used: int, batch: int, adaptive: bool) -> int:
+    """Evaluations to keep where trials are handed out in batches, which have ``used`` so many: the
+    search ends with a whole batch. Zero where that leaves too little to the search; no race, since
+    it would need batches of its own."""
+    if wanted.confirm < (2 if adaptive else 1):
+        return 0
+    last = (budget - used) % batch
+    kept = last + batch * math.ceil(max(0, wanted.confirm - last) / batch)
+    if adaptive and _PART_BATCHES * kept > budget:
+        kept = max(0, kept - batch)
+    return kept if kept < budget - used or used else 0
 
 
 def pace(evaluations: FloatArray, sigma: FloatArray) -> float:

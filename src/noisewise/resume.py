@@ -55,6 +55,7 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "space": opt.space,
         "maximize": opt.maximize,
         "seeds": None if run.seeds is None else run.seeds.mode,
+        "batch": setup.batch or None,
         "data": opt._about.get("data"),
         "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,

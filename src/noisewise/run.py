@@ -115,6 +115,8 @@ class Run:
     current: Population | None = None
     next: Population | None = None
     next_id: int = 0
+    #: With batches, the first id beyond the newest batch.
+    batch_end: int = 0
     #: Completed rounds, and how many of the newest had no success.
     round: int = 0
     barren: int = 0
@@ -190,6 +192,7 @@ class Run:
             and s.workers >= 1
             and 0 <= s.lookahead <= most
             and 0 <= s.late <= most
+            and 0 <= s.batch <= most
             and 0 <= s.race <= self.ledger.budget
             and 0 <= s.confirm <= self.ledger.budget
         )
@@ -206,6 +209,7 @@ class Run:
             and min(self.round, self.barren, self.fruitless, self.next_id, self.misranking.count)
             >= 0
             and 0 <= self.unused <= self.earlier
+            and 0 <= self.batch_end <= self.next_id
             and self.confirmed.ndim == 1
             and self.confirmed_at.shape in ((0,), (self.setup.dimension,))
             and (errors is None or errors.shape == self.confirmed.shape)

@@ -57,11 +57,37 @@ class Search:
         """All trials that can be evaluated now, at most ``n``."""
         if self.done:
             return []
-        if self.run.current is None:
-            self._open()
-        ids = self.waiting[:n]
+        if self.run.setup.batch:
+            ids = self._batch()[:n]
+        else:
+            if self.run.current is None:
+                self._open()
+            ids = self.waiting[:n]
         self.waiting = self.waiting[len(ids) :]
         return self._trials(ids) if ids else []
+
+    def _batch(self) -> list[int]:
+        """Trials of the newest batch that are not handed out; once all of it is told, a new one.
+        Ids are handed out in order, so a batch is known by where it ends."""
+        run, n = self.run, self.run.setup.batch
+        parts = [part for part in (run.current, run.next) if part is not None]
+        if all(id >= run.batch_end for part in parts for id in part.pending):
+            self._fill(n)
+            run.batch_end = min(run.batch_end + n, run.next_id)
+        return [id for id in self.waiting if id < run.batch_end]
+
+    def _fill(self, n: int) -> None:
+        """Have at least ``n`` trials wait, as long as there are any: those of the round under way,
+        then candidates of the next one."""
+        run = self.run
+        while len(self.waiting) < n and not self.done:
+            if run.current is None:
+                self._open()
+                continue
+            missing = min(n - len(self.waiting), run.ledger.free)
+            if run.current.kind == SEARCH and missing > 0:
+                self._look_ahead(missing, self._now())
+            return
 
     def _open(self) -> None:
         """Begin a round, or turn to the confirmation when too little is left for one."""
@@ -75,24 +101,38 @@ class Search:
         if k == 0:
             self._finish()
             return
-        fresh = k if early is None else k - len(early)
-        under_way = _NONE if early is None else early.X
-        population = self._sampled(fresh, under_way, now)
-        if early is not None:
-            population = early.join(population)
-            run.next = None
+        run.next = None
+        if early is None:
+            population = self._sampled(k, _NONE, now)
+        elif len(early) == k:  # the last of a run in batches
+            population = early
+        else:
+            population = early.join(self._sampled(k - len(early), early.X, now))
         population.began = 1.0 - now.free / now.budget
         population.common = seeding.shares(self.method, run, k, run.round)
         run.current = population
         self._request(population)
         lookahead = min(run.setup.lookahead, k - 1)
         if lookahead > 0 and run.ledger.free >= lookahead + 2.0 * k * cost:
-            ahead = self._sampled(lookahead, population.X, now)
-            ahead.origins = np.tile(self._origin(), (lookahead, 1))
-            run.ledger.charge(base=lookahead)
-            ahead.common = seeding.shares(self.method, run, k, run.round + 1)
-            self._issue(ahead, [(i, 0) for i in range(lookahead)], run.round + 1)
-            run.next = ahead
+            self._look_ahead(lookahead, now)
+        if not population.pending:  # all of it was evaluated early
+            self._settle()
+
+    def _look_ahead(self, n: int, now: Now) -> None:
+        """Hand out ``n`` more candidates of the next round."""
+        run = self.run
+        parts = [part.X for part in (run.current, run.next) if part is not None]
+        ahead = self._sampled(n, np.concatenate(parts), now)
+        ahead.origins = np.tile(self._origin(), (n, 1))
+        run.ledger.charge(base=n)
+        assert run.current is not None
+        ahead.common = seeding.shares(self.method, run, len(run.current), run.round + 1)
+        self._issue(ahead, [(i, 0) for i in range(n)], run.round + 1)
+        run.next = ahead if run.next is None else run.next.join(ahead)
+
+    def _now(self) -> Now:
+        setup = self.run.setup
+        return Now(self.run.ledger.free, setup.budget, setup.workers, setup.batch)
 
     def _origin(self) -> FloatArray:
         """The point around which candidates are sampled now; nan if there is none."""
@@ -113,13 +153,20 @@ class Search:
         evenly, so that no evaluation is left over; 0: too few are left."""
         run = self.run
         setup, free = run.setup, run.ledger.free
-        now = Now(free, setup.budget, setup.workers)
+        now = self._now()
         k, cost = self.method.size(run.memory, now)
         ahead = 0 if early is None else len(early)
         free += ahead
         if free < min(_LEAST, k):
             return 0, cost, now
         rounds = free / (cost * k)
+        if setup.batch:
+            # Fresh candidates fill whole batches, whatever came early.
+            if rounds < 2.0:
+                share = int(free / max(1, round(rounds)))
+                k = max(setup.batch, share - share % setup.batch)
+            fresh = max(0, k - ahead + ahead % setup.batch)
+            return ahead + min(fresh, run.ledger.free), cost, now
         if rounds < 2.0:
             share = int(free / (cost * max(1, round(rounds))))
             k = min(max(share, min(_LEAST, k)), free)
@@ -145,8 +192,7 @@ class Search:
             population.issue(self._ids(k), once(k))
             return True
         if run.next is not None:  # whose round needs someone to compare them with
-            now = Now(free, run.setup.budget, run.setup.workers)
-            free -= min(_LEAST, self.method.size(run.memory, now).candidates)
+            free -= min(_LEAST, self.method.size(run.memory, self._now()).candidates)
         places = population.places(wanted.tolist())[: max(0, free)]
         if not places:
             return False
@@ -166,6 +212,11 @@ class Search:
     def _finish(self) -> None:
         """The search is over: hand out evaluations of points that are no candidates."""
         run = self.run
+        if run.next is not None and not run.next.pending:  # too few for a round
+            self._note_best(run.next)
+            run.next = None
+            if self.done:
+                return
         X, wanted, kind = final.request(self.method, run)
         population = Population.of(X, X)
         population.kind = kind
@@ -227,6 +278,7 @@ class Search:
         if errors is None and current is not None and ids == list(current.pending):
             current.put_all(values)
             self._settle()
+            self._learn_the_rest()
             return True
         for i, id in enumerate(ids):
             part = run.current
@@ -240,7 +292,15 @@ class Search:
                 part.samples.put(*place, values[i], errors[i])
             if part is run.current and (run.setup.late or not part.pending):
                 self._settle()
+        self._learn_the_rest()
         return bool(self.waiting) or run.current is None or run.status != RUNNING
+
+    def _learn_the_rest(self) -> None:
+        """At the end of a run in batches: a round of candidates that filled up the last one."""
+        run = self.run
+        left = run.next is not None and not run.next.pending and run.ledger.remaining == 0
+        if left and run.current is None and run.status == RUNNING:
+            self._open()
 
     def _settle(self) -> None:
         """Go on if the last value that is waited for has come."""
@@ -261,7 +321,7 @@ class Search:
         run, k, pending = self.run, len(population), population.pending
         missing = [i for i, slot in pending.values() if slot == 0]
         free = run.ledger.free
-        size = self.method.size(run.memory, Now(free, run.setup.budget, run.setup.workers))
+        size = self.method.size(run.memory, self._now())
         return (
             population.kind == SEARCH
             and 2 * len(pending) < k
@@ -292,9 +352,8 @@ class Search:
             population.failed = True
         run.seen.add(population.X, samples.values)
         setup, ledger = run.setup, run.ledger
-        now = Now(ledger.free, setup.budget, setup.workers)
         seeding.compare(self.method, run, population)
-        run.memory, info = self.method.learn(run.memory, population, now, run.bootstrap)
+        run.memory, info = self.method.learn(run.memory, population, self._now(), run.bootstrap)
         misranking = math.nan
         if samples.values.shape[1] > 1:
             misranking, again = displacement(samples, population.common)

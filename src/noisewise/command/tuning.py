@@ -57,6 +57,7 @@ def tune(
     method: str,
     confirm: str,
     data: Any = None,
+    batch: int | None = None,
 ) -> Optimizer:
     """Run ``job``, or go on with it, until the budget is spent; the ended run.
 
@@ -90,6 +91,7 @@ def tune(
             interrupt="return",
             maximize=job.maximize,
             data=data,
+            batch=None if batch is None else integer("--batch", batch, 1),
         )
         live.finish()
         if result.status != INTERRUPTED:

@@ -55,6 +55,8 @@ class Setup:
     #: Evaluations kept from the search, for a race of finalists and to measure its winner.
     race: int = 0
     confirm: int = 0
+    #: Trials that are handed out at a time; 0: as many as there are.
+    batch: int = 0
     #: Whether the library decides how many, and gives them back where there is no noise.
     adaptive: bool = False
     #: Whether the user wants the candidates of a round to share their seeds.
@@ -71,6 +73,8 @@ class Now(NamedTuple):
     free: int
     budget: int
     workers: int
+    #: Trials that are handed out at a time; 0: as many as there are.
+    batch: int = 0
 
 
 class Size(NamedTuple):

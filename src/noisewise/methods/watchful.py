@@ -50,8 +50,10 @@ from noisewise.methods.method import (
     NOTHING,
     Distribution,
     Explanation,
+    Now,
     Recommended,
     Setup,
+    Size,
     default_population,
     everyone,
 )
@@ -212,6 +214,12 @@ class Watchful(EvolutionStrategy):
 
     def lookahead(self, memory: WatchfulMemory, workers: int) -> int:
         return early(self.population, memory, workers)
+
+    def size(self, memory: WatchfulMemory, now: Now) -> Size:
+        k, again = memory.population, memory.reevaluations
+        if now.batch and again < k - 1:  # they share a batch
+            k -= again
+        return Size(k, 1.0 + again / k)
 
     # -- which candidates are evaluated
 
