@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from noisewise._choice import Choice
-from noisewise._parameter import Parameter
+from noisewise._parameter import Parameter, is_number
 from noisewise._ranges import Float, Int
 
-__all__ = ["FORM", "Choice", "Float", "Int", "Parameter", "parameter"]
+__all__ = ["FORM", "Choice", "Float", "Int", "Parameter", "is_number", "parameter"]
 
 #: What a parameter looks like as text.
 FORM = (

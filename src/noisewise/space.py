@@ -14,7 +14,7 @@ import numpy as np
 
 from noisewise._check import real_array, shown
 from noisewise._types import FloatArray
-from noisewise.parameters import FORM, Choice, Float, Int, Parameter, parameter
+from noisewise.parameters import FORM, Choice, Float, Int, Parameter, is_number, parameter
 
 __all__ = ["Choice", "Float", "Int", "Objective", "Parameter", "Space", "parameter"]
 
@@ -222,6 +222,12 @@ def _parameter(name: str, given: Any) -> Parameter:
         raise ValueError(
             f"{name} must be a Float, an Int, a Choice, text or a list of values, got "
             f"{shown(given)}"
+        )
+    if isinstance(given, tuple) and len(given) == 2 and all(map(is_number, given)):
+        low, high = (f"{v:g}" for v in given)
+        raise ValueError(
+            f"{name} could be a range or two values, got {shown(given)}: write '{low}..{high}' or "
+            f"[{low}, {high}]"
         )
     try:
         return parameter(given) if isinstance(given, str) else Choice(tuple(given))
