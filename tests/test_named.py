@@ -146,7 +146,7 @@ def test_probe_by_name() -> None:
         ({"space": 5}, "space must be a Space or a dictionary, got 5"),
         ({"space": {}}, "space: parameters must be a dictionary of at least one"),
         ({"space": {"a": 5}}, "space: a must be a Float, an Int, a Choice, text or a list"),
-        ({"space": {"a": (0, 10)}}, "a could be a range or two values, got .0, 10.: write .0..10."),
+        ({"space": {"a": (0, 10)}}, "space: a could be a range or two values, got .0, 10.: write"),
         ({"space": {"a": [1]}}, "space must have a parameter with more than one value"),
         ({"space": {"a": [1, 2]}, "bounds": (0, 1)}, "bounds must not be given with space"),
         ({"space": {"a": [1, 2]}, "x0": {"b": 1}}, "x0: values must be of a, got 'b'"),
