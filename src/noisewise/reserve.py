@@ -12,7 +12,7 @@ from noisewise._types import FloatArray
 
 #: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
 _RACE, _CONFIRM = 0.4, 0.6
-_RACE_LEAST, _CONFIRM_LEAST = 4, 7
+_RACE_LEAST, _CONFIRM_LEAST = 4, 8
 #: A confirmation takes at most one part in so many of a small budget, both together one in so
 #: many, else there is no race; and the dimension from which on finalists differ too little for one.
 _PART, _PART_BOTH, _RACE_BELOW = 4, 8, 10

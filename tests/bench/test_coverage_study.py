@@ -28,7 +28,7 @@ def test_noise_has_the_mean_and_deviation_it_claims(law: str) -> None:
 def test_the_optimum_has_no_regret() -> None:
     for landscape in LANDSCAPES:
         objective = Objective(landscape, "none", 3, 2)
-        assert objective.regret(objective._optimum[None])[0] == pytest.approx(0.0, abs=1e-12)
+        assert objective.regret(objective.optimum[None])[0] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_page_is_printed_and_goes_on_where_it_stopped(
@@ -55,6 +55,12 @@ def test_a_confirmed_run_knows_how_often_x_was_evaluated() -> None:
     case = runs.Case("cma-es", "gaussian", "sphere", 2, 60, 1, 8)
     assert runs._minimize(case, 8, 60)[2] == 8
     assert runs._minimize(case, 0, 60)[2] < 8
+
+
+@pytest.mark.parametrize("law", sorted(LAWS))
+def test_fresh_evaluations_of_one_point_cover(law: str) -> None:
+    found = runs.fresh(law, 8, 400)
+    assert np.mean([one.covered for one in found]) >= 0.90 - 2.0 * 0.015
 
 
 def test_runs_without_an_interval_are_misses() -> None:

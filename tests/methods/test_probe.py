@@ -53,7 +53,7 @@ def test_whether_a_budget_is_enough() -> None:
     report = _probe(15.0, n=400)
     assert report.noise == pytest.approx(15.0, rel=0.1)
     assert report.spread == pytest.approx(np.sqrt(20.0 + 4 * 90.0), rel=0.2)  # x ~ N(3, 1), d = 10
-    assert "with 7 of them" in report.enough(100)
+    assert "with 8 of them" in report.enough(100)
     assert "too few evaluations" in report.enough(100)
     assert "fine enough" in report.enough(1_000_000)
     n = int(report.enough(1000).split("confirm=")[1].split()[0])

@@ -55,7 +55,7 @@ def mean(y: FloatArray, skew: float | None = None) -> Interval:
     t statistic gives t g (t / 3) / sqrt(n) for the missing length, with the skewness of the
     noise. The skewness of a small sample is much smaller than that, hence a factor 3.7 up to
     twenty values, which falls to one as n grows. ``skew`` is the skewness of small samples seen
-    elsewhere in the run; it counts two fifths up to twenty values, and less and less beyond. It
+    elsewhere in the run; it counts a quarter up to twenty values, and less and less beyond. It
     lengthens the interval only: a landscape has a skewness of its own, which says nothing against
     that of the noise.
     """
@@ -69,7 +69,7 @@ def mean(y: FloatArray, skew: float | None = None) -> Interval:
     se, t = size * math.sqrt(float(d @ d) / (n * (n - 1))), t_quantile(n - 1)
     small = min(1.0, _FULL / n)
     g = skewness(d) if n > 3 else 0.0  # Student's interval is long enough for fewer
-    both = g + 0.4 * small * (skew - g) if skew is not None and n > 3 else g
+    both = g + 0.25 * small * (skew - g) if skew is not None and n > 3 else g
     more = (1.0 + 2.7 * math.sqrt(small)) / 3.0 * t / math.sqrt(n)
     low = centre - t * se * (1.0 + more * max(0.0, -g, -both))
     return Interval(centre, se, low, centre + t * se * (1.0 + more * max(0.0, g, both)))

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 import noisewise
+from noisewise.noise.background import Background
+from noisewise.noise.estimate import estimate
 from noisewise_bench.experiments._laws import BOX, LANDSCAPES, LAWS, Objective
 
 #: Regrets below count as this one.
@@ -193,6 +195,36 @@ def collect_with(library: Path, wanted: Sequence[Case], path: Path) -> list[Outc
     )
     found = kept(path)
     return [found[case] for case in wanted]
+
+
+def fresh(law: str, n: int, repeats: int) -> list[Outcome]:
+    """Intervals from ``n`` fresh evaluations of one point, which is all that a confirmation is,
+    whatever the method: a point near the optimum, after thirty rounds of ten values around it."""
+    rng, found = np.random.default_rng([n, *map(ord, law)]), []
+    for i in range(repeats):
+        if i % 50 == 0:  # another run
+            objective = Objective("sphere", law, 5, 1 + i // 50)
+            x = objective.optimum + 0.3 * rng.standard_normal(5)
+            seen = Background()
+            for _ in range(30):
+                around = objective.optimum + 0.6 * rng.standard_normal((10, 5))
+                seen = seen.saw(objective.noisy(around, rng))
+            truth, sd = objective.expected(x), objective.deviation(x)
+        got = estimate(objective.noisy(np.tile(x, (n, 1)), rng), background=seen)
+        slack = 1e-12 * abs(truth)
+        known = 2.0 * 1.96 * sd / math.sqrt(n)
+        found.append(
+            Outcome(
+                Case("any", law, "sphere", 5, n, i),
+                bool(got.low - slack <= truth <= got.high + slack),
+                bool(abs(truth - got.value) <= 2.0 * got.se + slack),
+                bool(np.isnan(got.low)),
+                got.width / known if known > 0.0 else _NAN,
+                _NAN,
+                got.kind,
+            )
+        )
+    return found
 
 
 def check_laws(laws: Sequence[str]) -> str:

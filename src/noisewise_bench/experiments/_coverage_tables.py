@@ -152,3 +152,29 @@ def outlook(outcomes: Sequence[Outcome]) -> Table:
         Column("possible gain", fixed, "value at x minus the optimum's, likewise"),
     )
     return Table("Expected length of the interval after doubling", columns, tuple(rows))
+
+
+def by_number(outcomes: Sequence[Outcome]) -> Table:
+    """Coverage and length of intervals from fresh evaluations, by noise and their number."""
+    groups = _grouped(outcomes, ("law", "budget"))
+    numbers = sorted({n for _, n in groups})
+    rows = tuple(
+        (
+            law,
+            *(mean(groups[law, n], lambda one: one.covered) for n in numbers),
+            *(median([one.length for one in groups[law, n]]) for n in numbers),
+        )
+        for law in dict.fromkeys(law for law, _ in groups)
+    )
+    columns = (
+        Column("noise"),
+        *(Column(f"covered, n = {n}", _tenths) for n in numbers),
+        *(Column(f"length, n = {n}", fixed) for n in numbers),
+    )
+    each = len(next(iter(groups.values())))
+    note = f"{each} intervals per cell: a standard error of at most {50.0 / each**0.5:.1f} %."
+    return Table("Fresh evaluations of one point", columns, rows, (note,))
+
+
+def _tenths(value: float) -> str:
+    return f"{value:.1%}"

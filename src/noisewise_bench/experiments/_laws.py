@@ -69,14 +69,14 @@ class Objective:
         rng = np.random.default_rng([instance, dimension, LANDSCAPES.index(landscape)])
         self.landscape, self.law, self.dimension = landscape, law, dimension
         self.offset = 10.0 * (instance % 2)
-        self._optimum = rng.uniform(-3.0, 3.0, dimension)
+        self.optimum = rng.uniform(-3.0, 3.0, dimension)
         self._turn = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
         self._unit = 1.0
         self._unit = float(np.median(self.regret(rng.uniform(-BOX, BOX, (400, dimension)))))
 
     def regret(self, X: FloatArray) -> FloatArray:
         """t at each row."""
-        Z, d = X - self._optimum, self.dimension
+        Z, d = X - self.optimum, self.dimension
         if self.landscape == "sphere":
             t = (Z * Z).sum(axis=1)
         elif self.landscape == "ellipsoid":

@@ -23,6 +23,7 @@ from noisewise_bench.experiments import _coverage_runs as runs
 from noisewise_bench.experiments._coverage_runs import Case, Outcome, cases
 from noisewise_bench.experiments._coverage_tables import (
     against,
+    by_number,
     mean,
     median,
     outlook,
@@ -46,6 +47,8 @@ AUTO = {
 OTHERS = {(2, 50): 1, (5, 200): 1}
 #: Where the outlook is compared with a run of twice the budget.
 DOUBLED = ((2, 500), (5, 500), (20, 1000))
+#: Confirmations of runs with 50 to 200, 500, 2000 and 20,000 evaluations.
+FRESH = (8, 13, 27, 85)
 DOUBLED_LAWS = ("gaussian", "t3", "lognormal", "heteroscedastic", "win-loss")
 
 
@@ -82,6 +85,7 @@ def page(
     command: str,
     older: Sequence[Outcome] = (),
     longer: Sequence[Outcome] = (),
+    alone: Sequence[Outcome] = (),
 ) -> tuple[str, list[Table]]:
     """The page and its tables, of which the last one, all cells, is only beside the page."""
     own = [one for one in outcomes if one.case.method == "auto"] or list(outcomes)
@@ -93,6 +97,7 @@ def page(
         weak(outcomes, ("method", "law", "dimension", "budget")),
     ]
     tables += [outlook(longer)] if longer else []
+    tables += [by_number(alone)] if alone else []
     tables.append(table("All cells", outcomes, ("method", "law", "dimension", "budget")))
     few = [one for one in own if one.case.budget < 500]
     many = [one for one in own if one.case.budget >= 500]
@@ -141,13 +146,14 @@ def main(argv: list[str] | None = None) -> int:
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    rows, older, longer = args.out / "coverage.jsonl", [], []
+    rows, older, longer, alone = args.out / "coverage.jsonl", [], [], []
     outcomes = runs.collect(wanted, rows, args.workers)
     if args.cells is None:
         longer = runs.collect(doubled(), rows, args.workers)
+        alone = [one for law in LAWS for n in FRESH for one in runs.fresh(law, n, 2000)]
     if args.before:
         older = runs.collect_with(args.before, before(wanted), args.out / "coverage-before.jsonl")
-    text, tables = page(outcomes, command, older, longer)
+    text, tables = page(outcomes, command, older, longer, alone)
     (args.out / "coverage.md").write_text(text, encoding="utf-8")
     for i, one in enumerate(tables, start=1):
         csv = one.csv().rstrip("\n") + "\n"
