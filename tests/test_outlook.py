@@ -154,7 +154,7 @@ def test_the_share_of_the_noise(spread: float, share: float) -> None:
     seen = Recent(400)
     for _ in range(4):
         X = rng.normal(size=(100, 2))
-        seen.add(X, spread * X[:, 0] + rng.normal(size=100))
+        seen.add(X, (spread * X[:, 0] + rng.normal(size=100))[:, None])
     assert _noise_share(seen, 1.0) == pytest.approx(share, abs=0.15)
     assert math.isnan(_noise_share(Recent(0), 1.0))
 
