@@ -532,7 +532,7 @@ def test_a_sparse_file_is_not_read_whole(tmp_path: Path, where: str) -> None:
     if where == "values":
         saved(path, tells=6)
     else:
-        head = {"noisewise": 1, "bytes": size - 100, "crc": 0}
+        head = {"noisewise": checkpoint.FORMAT, "bytes": size - 100, "crc": 0}
         path.write_bytes(b"" if where == "header" else f"{json.dumps(head)}\n".encode())
     with open(path, "r+b") as file:
         file.truncate(size)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -110,6 +112,12 @@ def test_hostile_files(capsys: pytest.CaptureFixture[str]) -> None:
         assert escaped == "0", kind
         assert int(refused) + int(harmless) == int(tried)
     assert int(found[0][1]) == 60
+
+
+def test_a_hostile_file_is_refused_for_its_content_not_for_its_header(tmp_path: Path) -> None:
+    whole = hostile._saved(tmp_path / "run")
+    (tmp_path / "run").write_bytes(hostile._sealed(json.loads(whole.split(b"\n")[1])))
+    assert hostile._loaded(tmp_path / "run") == "harmless"
 
 
 def test_a_loader_that_lets_something_through_is_found_out(

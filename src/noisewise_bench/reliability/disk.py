@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import noisewise as nw
+from noisewise.checkpoint import FORMAT
 from noisewise_bench.reliability.kills import options
 from noisewise_bench.reliability.objective import bumpy
 
@@ -123,7 +124,7 @@ def _spoilt(whole: bytes, i: int, rng: np.random.Generator) -> bytes:
     [run] = body["run"].values()
     run[str(rng.choice(["memory", "current", "setup", "ledger"]))] = [1e300] * 8
     text = json.dumps(body)
-    head = {"noisewise": 1, "bytes": len(text), "crc": zlib.crc32(text.encode())}
+    head = {"noisewise": FORMAT, "bytes": len(text), "crc": zlib.crc32(text.encode())}
     return f"{json.dumps(head)}\n{text}\n".encode()
 
 

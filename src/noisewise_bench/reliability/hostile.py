@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import noisewise as nw
+from noisewise.checkpoint import FORMAT
 from noisewise_bench.reliability.kills import options
 from noisewise_bench.reliability.objective import bumpy
 
@@ -111,8 +112,13 @@ def _wrong(whole: bytes, rng: random.Random) -> bytes:
         for key in outer:
             place = place[key]
         place[last] = copy.deepcopy(rng.choice(_VALUES))
+    return _sealed(content)
+
+
+def _sealed(content: Any) -> bytes:
+    """A file with this content whose header fits."""
     text = json.dumps(content)
-    head = {"noisewise": 1, "bytes": len(text), "crc": zlib.crc32(text.encode())}
+    head = {"noisewise": FORMAT, "bytes": len(text), "crc": zlib.crc32(text.encode())}
     return f"{json.dumps(head)}\n{text}\n".encode()
 
 
