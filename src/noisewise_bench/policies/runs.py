@@ -26,7 +26,12 @@ from noisewise_bench.problems.tasks.lqr import LQR
 
 #: Threads that fly together at most, and fresh episodes that measure a policy.
 _TOGETHER: Final = 120
-N_TRUTH: Final = {"LunarLander-v3": 40, "InvertedPendulum-v5": 20, "Swimmer-v5": 20}
+N_TRUTH: Final = {
+    "LunarLander-v3": 40,
+    "InvertedPendulum-v5": 20,
+    "Hopper-v5": 40,
+    "Swimmer-v5": 20,
+}
 #: An environment that is a task of the bench: one system, known by its seed.
 LQR_NAME: Final = "LQR"
 
