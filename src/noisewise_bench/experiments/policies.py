@@ -25,26 +25,32 @@ from noisewise_bench.experiments.policies_tables import (
     switch_tables,
     win_table,
 )
-from noisewise_bench.policies.runs import digest, run
+from noisewise_bench.policies.runs import kept, run
 from noisewise_bench.tables import Table
 
 NAME: Final = "policies"
 PARTS: Final = ("compare", "switches", "speed", "size")
 
 
-def page(tier_name: str, parts: Sequence[str], db: Path, out: Path) -> tuple[str, list[Table]]:
-    """The page and its tables; runs what is missing. The picture is written to ``out``."""
-    tier, used = TIERS[tier_name], set[str]()
-    tables: list[Table] = []
-    if "compare" in parts:
-        found = run(compare_cases(tier), db, _say)
-        picture(found, out / f"{NAME}.svg")
-        tables += [compare_table(found), win_table(found)]
-        used |= {case.method for case in found}
-    if "switches" in parts:
-        found = run(switch_cases(tier), db, _say)
-        tables += switch_tables(found)
-        used |= {case.method for case in found} - {"mirrored"}
+def page(
+    tier_name: str, parts: Sequence[str], db: Path, out: Path, compute: bool = True
+) -> tuple[str, list[Table]]:
+    """The page and its tables; runs what is missing if ``compute``. The picture is in ``out``."""
+    tier, tables = TIERS[tier_name], list[Table]()
+    made: dict[str, set[str]] = {}
+    for part, cases in (("compare", compare_cases(tier)), ("switches", switch_cases(tier))):
+        if part not in parts:
+            continue
+        if compute:
+            run(cases, db, _say)
+        found, digests = kept(cases, db)
+        for method, seen in digests.items():
+            made.setdefault(method, set()).update(seen)
+        if part == "compare":
+            picture(found, out / f"{NAME}.svg")
+            tables += [compare_table(found), win_table(found)]
+        else:
+            tables += switch_tables(found)
     if "speed" in parts:
         tables.append(speed_table(quick=tier_name == "quick"))
     if "size" in parts:
@@ -52,12 +58,15 @@ def page(tier_name: str, parts: Sequence[str], db: Path, out: Path) -> tuple[str
     command = f"python -m noisewise_bench.experiments {NAME} --tier {tier_name}"
     if len(parts) < len(PARTS):
         command += f" --parts {' '.join(parts)}"
-    digests = {name: digest(name) for name in sorted(used)}
+    made.pop("mirrored", None)
+    stamp = stamps.Stamp(
+        methods={m: min(seen) if len(seen) == 1 else stamps.MIXED for m, seen in made.items()}
+    )
     text = [
         "# Policy search",
         f"Printed by `{command}` (noisewise {noisewise.__version__}).",
         *(table.markdown() for table in tables),
-        stamps.Stamp(methods=digests).comment(),
+        stamp.comment(),
     ]
     return "\n\n".join(text) + "\n", tables
 
@@ -74,10 +83,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="which tables")
     parser.add_argument("--db", type=Path, help="runs, kept to resume (out/policies.sqlite)")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
+    parser.add_argument("--tables-only", action="store_true", help="run nothing, use what is there")
     args = parser.parse_args(argv)
     args.out.mkdir(parents=True, exist_ok=True)
     db = args.db or Path("out") / f"{NAME}.sqlite"
-    text, tables = page(args.tier, args.parts, db, args.out)
+    text, tables = page(args.tier, args.parts, db, args.out, not args.tables_only)
     (args.out / f"{NAME}.md").write_text(text, encoding="utf-8")
     for i, one in enumerate(tables, start=1):
         csv = one.csv().rstrip("\n") + "\n"

@@ -132,6 +132,19 @@ def run(cases: Iterable[Case], db: Path, say: Callable[[str], None]) -> dict[Cas
     return {case: Outcome(**json.loads(kept[case.key, digests[case.method]])) for case in wanted}
 
 
+def kept(cases: Iterable[Case], db: Path) -> tuple[dict[Case, Outcome], dict[str, set[str]]]:
+    """What the file has of these cases, whatever computed it, and the digests of their methods."""
+    with sqlite3.connect(db) as rows:
+        there = {k: row for k, *row in rows.execute("select key, digest, outcome from runs")}
+    found, digests = {}, dict[str, set[str]]()
+    for case in cases:
+        if case.key in there:
+            made, outcome = there[case.key]
+            found[case] = Outcome(**json.loads(outcome))
+            digests.setdefault(case.method, set()).add(made)
+    return found, digests
+
+
 def digest(method: str) -> str:
     """What tells whether a method still does what it did when a row was computed."""
     return behaviour.of_method("cma-es" if method == "mirrored" else method)
