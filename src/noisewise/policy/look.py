@@ -2,8 +2,8 @@
 
 Their mean and standard deviation scale the observations of all later episodes, and the best of
 them is where the search starts. A scaling that is fixed once needs no state in the workers, and a
-value measured early means the same policy later. ``python -m noisewise_bench.experiments policies``
-measures it against a scaling that goes on learning, and against none.
+value measured early means the same policy later. docs/findings/policies.md measures it against a
+scaling that goes on learning, and against none.
 """
 
 from __future__ import annotations
