@@ -381,7 +381,7 @@ def test_a_value_that_is_written_twice_counts_once(tmp_path: Path) -> None:
 def test_values_that_came_when_the_run_had_given_up_are_no_damage(tmp_path: Path) -> None:
     """Candidates of the next generation may come back with the interrupt that ends the run."""
     path = tmp_path / "run"
-    opt = support.start(CMAES(population=6), d=3, lookahead=2)
+    opt = support.start(CMAES(population=6), d=3, budget=100, lookahead=2)
     journal = Journal(path)
     journal.open(opt.method, opt._run)
     while not opt.done:

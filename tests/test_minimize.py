@@ -159,8 +159,8 @@ def test_everything_fails(method: Method, on_error: str) -> None:
     assert not r.success
     assert r.status == ALL_FAILED
     assert f"gave up: {r.nit} generations in a row had no successful evaluation" in r.message
-    assert r.nit == 3 or method.name == "gp"  # which proposes one at a time
-    assert r.nfev >= 21
+    assert r.nit >= 3
+    assert r.nfev >= 50  # a tenth of the budget
     assert r.n_failures == r.nfev < 500
     np.testing.assert_array_equal(r.x, _GOOD["x0"])
     assert math.isnan(r.fun)

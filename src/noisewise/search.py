@@ -26,6 +26,8 @@ from noisewise.trial import Trial
 _LEAST = 4
 #: Parts of the initial step size by which a measurement of the recommended point may be off.
 _SAME_POINT = 0.05
+#: A run gives up after so many failures in a row at least, and one part in so many of the budget.
+_TRIED, _PART = 40, 10
 _KINDS = {RACE: "finalist", CONFIRMATION: "confirmation"}
 _NONE: FloatArray = np.empty((0, 0))
 
@@ -369,8 +371,9 @@ class Search:
         final.look_at_noise(run, population)
         run.round += 1
         run.current = None
-        # A model proposes few at a time, and explores where evaluations fail.
-        if run.barren >= BARREN and run.fruitless >= BARREN * default_population(setup.dimension):
+        # A model proposes few at a time, and most of the box may be infeasible.
+        enough = max(BARREN * default_population(setup.dimension), _TRIED, ledger.budget // _PART)
+        if run.barren >= BARREN and run.fruitless >= enough:
             run.status = ALL_FAILED
 
     def _note_best(self, population: Population) -> float:

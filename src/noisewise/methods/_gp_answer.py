@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise._types import FloatArray, IntArray
+from noisewise.methods import _gp_feasible as feasible
 from noisewise.methods._gp_acquisition import descend
 from noisewise.methods._gp_search import Memory, candidates, modelled, reach, start_size
 from noisewise.methods.method import Sensitivity
@@ -47,7 +48,9 @@ def finalists(memory: Memory, most: int = 5) -> FloatArray:
         return memory.x0[None]
     process = modelled(memory).posterior
     ranked = _ranked(memory, process)
-    points = [minimum(memory, process), *ranked[: most - 2], ranked[:5].mean(axis=0)]
+    average = ranked[:5].mean(axis=0)
+    points = [minimum(memory, process), *ranked[: most - 2]]
+    points += [average] if feasible.likely(memory.measured, average[None])[0] else []
     lengths = np.exp(process.hyper.lengths)
     chosen: list[FloatArray] = []
     for x in points:
@@ -72,8 +75,12 @@ def recommend(memory: Memory, among: FloatArray | None = None) -> Answer:
 def minimum(memory: Memory, process: Posterior) -> FloatArray:
     """The minimiser of the posterior mean, by descent from the best measured points."""
     low, high = memory.frame.low, memory.frame.high
-    found = [descend(process, x, low, high, 30) for x in _ranked(memory, process)[:3]]
-    return _lowest(process, np.array(found))
+    ranked = _ranked(memory, process)
+    found = np.array([descend(process, x, low, high, 30) for x in ranked[:3]])
+    likely = feasible.likely(memory.measured, found)
+    if not likely.all():  # a success is one, whatever the model expects between them
+        found = np.vstack([found[likely], ranked])
+    return _lowest(process, found)
 
 
 def improvement(memory: Memory) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from noisewise._data import data
 from noisewise._types import FloatArray
 from noisewise.methods import _gp_acquisition as acquisition
+from noisewise.methods import _gp_feasible as feasible
 from noisewise.models import past as earlier
 from noisewise.models.gp import Posterior
 from noisewise.models.measurements import Measurements
@@ -185,7 +186,7 @@ def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> F
     order = np.argsort(process.smoothed(), kind="stable")
     best = X[order[:_ALTERNATIVES]]
     C = candidates(memory, process, best[0], rng)
-    value = acquisition.knowledge(process, C, best)
+    value = acquisition.knowledge(process, C, best) * feasible.chance(memory.measured, C)
     return np.asarray(C[int(np.argmax(value))])
 
 
