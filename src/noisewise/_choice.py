@@ -69,15 +69,6 @@ class Choice(Parameter):
             u[same[0]] = k / (k + 1.0)
         return u
 
-    def cell(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        low, high = super().cell(u)
-        if self.width:
-            first, second = np.argsort(-np.asarray(u), kind="stable")[:2]
-            high[:] = u[first] if u[first] < 1.0 else np.inf  # where another value takes over
-            high[first] = np.inf
-            low[first] = u[second] if u[second] > 0.0 else -np.inf
-        return low, high
-
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two options are the same: 1 and True are not, nan and nan are."""

@@ -20,8 +20,6 @@ from abc import ABC, abstractmethod
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from noisewise._types import FloatArray
 
 
@@ -45,11 +43,6 @@ class Parameter(ABC):
     @abstractmethod
     def encode(self, value: Any) -> FloatArray:
         """The centre of what is decoded to ``value``."""
-
-    def cell(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Low and high ends of the cell around ``u``, one per coordinate: how far each can move
-        alone before the value changes. Infinite where it never does, or with every move."""
-        return np.full(self.width, -np.inf), np.full(self.width, np.inf)
 
 
 def is_number(value: Any) -> bool:

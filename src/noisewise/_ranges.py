@@ -96,9 +96,6 @@ class Float(Parameter):
             return self._steps.encode(k)
         return np.full(self.width, _to_unit(float(value), self.low, self.high, self.log))
 
-    def cell(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return super().cell(u) if self._steps is None else self._steps.cell(u)
-
 
 @data
 @dataclass(frozen=True)
@@ -167,16 +164,6 @@ class Int(Parameter):
         if rest:
             raise ValueError(f"must be one of {self.text}, got {shown(value)}")
         return np.full(self.width, _to_unit(int(value) if self.log else k, *self._ends, self.log))
-
-    def cell(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self.width == 0:
-            return super().cell(u)
-        at, (first, last) = self.decode(u), self._ends
-        k = at if self.log else (at - self.low) // self.step
-        below, above = k - 0.5, k + 0.5
-        low = -np.inf if below <= first else _to_unit(below, first, last, self.log)
-        high = np.inf if above >= last else _to_unit(above, first, last, self.log)
-        return np.array([low]), np.array([high])
 
 
 def _from_unit(u: float, low: float, high: float, log: bool) -> float:

@@ -130,18 +130,6 @@ class Space:
                 raise ValueError(f"{name} {error}") from None
         return np.concatenate(parts)
 
-    def cells(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Low and high ends, one per coordinate, between which the coordinate can move alone
-        without changing the values at ``x``; infinite where there is no such end, and for
-        parameters that change with every move."""
-        lows, highs, start = [np.empty(0)], [np.empty(0)], 0
-        for p in self.parameters.values():
-            low, high = p.cell(x[start : start + p.width])
-            lows.append(low)
-            highs.append(high)
-            start += p.width
-        return np.concatenate(lows), np.concatenate(highs)
-
     def objective(self, fun: Callable[..., Any]) -> Objective:
         """``fun``, a function of values by name, as a function of points."""
         if not callable(fun):
