@@ -192,9 +192,9 @@ def estimated(
     behind it failed.
 
     >>> estimated(0.123456, (0.1, 0.2), "mean")
-    '0.123 (95 % interval 0.1 to 0.2)'
+    '0.12 (95 % interval 0.1 to 0.2)'
     >>> estimated(0.123456, (0.1, 0.2), "mean", 10, 5)
-    '0.123 (95 % interval 0.1 to 0.2, of the 5 successes in 10)'
+    '0.12 (95 % interval 0.1 to 0.2, of the 5 successes in 10)'
     """
     if kind == "exact":
         return f"{value:.6g} (exact: re-evaluations agree)"
