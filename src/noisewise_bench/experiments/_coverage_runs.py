@@ -20,8 +20,6 @@ from typing import Any
 import numpy as np
 
 import noisewise
-from noisewise.noise.background import Background
-from noisewise.noise.estimate import estimate
 from noisewise_bench.experiments._laws import BOX, LANDSCAPES, LAWS, Objective
 
 #: Regrets below count as this one.
@@ -200,6 +198,9 @@ def collect_with(library: Path, wanted: Sequence[Case], path: Path) -> list[Outc
 def fresh(law: str, n: int, repeats: int) -> list[Outcome]:
     """Intervals from ``n`` fresh evaluations of one point, which is all that a confirmation is,
     whatever the method: a point near the optimum, after thirty rounds of ten values around it."""
+    from noisewise.noise.background import Background  # which version 0.1 does not have
+    from noisewise.noise.estimate import estimate
+
     rng, found = np.random.default_rng([n, *map(ord, law)]), []
     for i in range(repeats):
         if i % 50 == 0:  # another run
