@@ -86,6 +86,7 @@ def page(
     older: Sequence[Outcome] = (),
     longer: Sequence[Outcome] = (),
     alone: Sequence[Outcome] = (),
+    missing: int = 0,
 ) -> tuple[str, list[Table]]:
     """The page and its tables, of which the last one, all cells, is only beside the page."""
     own = [one for one in outcomes if one.case.method == "auto"] or list(outcomes)
@@ -111,7 +112,8 @@ def page(
     text = [
         "# Does the interval cover the expected value at the returned point?",
         f"Printed by `{command}` (noisewise {noisewise.__version__}, {len(outcomes)} pairs of "
-        "runs with and without a confirmation, on four landscapes).",
+        "runs with and without a confirmation, on four landscapes"
+        + (f"; {missing} pairs of the study were not run)." if missing else ")."),
         "The covered quantity is the expected value at the returned point; under win-loss noise "
         "it is a probability, and under Cauchy's law the median. The length is relative to that of "
         "someone who knew the point and the noise and spent the same confirmations. The cost is "
@@ -138,6 +140,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seeds", default="1-8", help="with --cells: instances, such as 1-8")
     parser.add_argument("--confirm", default="auto", help="with --cells: auto or a number")
     parser.add_argument("--before", type=Path, help="source folder of another version to compare")
+    parser.add_argument("--tables-only", action="store_true", help="run nothing, use what is there")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
     args = parser.parse_args(argv)
@@ -147,13 +150,20 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     rows, older, longer, alone = args.out / "coverage.jsonl", [], [], []
+    pairs, missing = doubled() if args.cells is None else [], 0
+    if args.tables_only:
+        there = runs.kept(rows)
+        command += " --tables-only"
+        missing = sum(one not in there for one in wanted)
+        wanted = [one for one in wanted if one in there]
+        pairs = [one for one in pairs if one in there]
     outcomes = runs.collect(wanted, rows, args.workers)
     if args.cells is None:
-        longer = runs.collect(doubled(), rows, args.workers)
+        longer = runs.collect(pairs, rows, args.workers)
         alone = [one for law in LAWS for n in FRESH for one in runs.fresh(law, n, 2000)]
     if args.before:
         older = runs.collect_with(args.before, before(wanted), args.out / "coverage-before.jsonl")
-    text, tables = page(outcomes, command, older, longer, alone)
+    text, tables = page(outcomes, command, older, longer, alone, missing)
     (args.out / "coverage.md").write_text(text, encoding="utf-8")
     for i, one in enumerate(tables, start=1):
         csv = one.csv().rstrip("\n") + "\n"
