@@ -519,7 +519,7 @@ def test_a_worker_from_inside() -> None:
 
     def drive() -> None:
         for id, x in enumerate((1.0, 2.0, 3.0)):
-            ours.send((x, id))
+            ours.send((x, id, {}))
             answers.append(ours.recv())
         ours.close()
 
@@ -545,7 +545,7 @@ def test_a_worker_from_inside() -> None:
 def test_a_worker_ends_when_nobody_listens() -> None:
     ours, theirs = mp.Pipe()
     before = signal.getsignal(signal.SIGINT)
-    ours.send((1.0, 0))
+    ours.send((1.0, 0, {}))
     try:
         serve(theirs, lambda x: ours.close(), (), (1,))
     finally:

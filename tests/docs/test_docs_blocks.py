@@ -120,13 +120,22 @@ class Parsed(Exception):
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_what_is_not_run_can_be_read(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parse = argparse.ArgumentParser.parse_args
+    parse, depth = argparse.ArgumentParser.parse_known_args, 0
 
     def parse_only(self: Any, args: Any = None, namespace: Any = None) -> Any:
-        parse(self, args, namespace)
+        nonlocal depth
+        depth += 1
+        try:
+            found = parse(self, args, namespace)
+        finally:
+            depth -= 1
+        if depth > 0:  # a parser of a subcommand
+            return found
+        if found[1]:
+            self.error(f"unrecognized arguments: {found[1]}")
         raise Parsed
 
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_only)
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", parse_only)
     for block in blocks(page):
         if block.not_run is not None and block.language == "python":
             compile(block.body, block.place, "exec")
