@@ -187,9 +187,9 @@ def test_failed_and_pruned_trials_rank_last() -> None:
 
 def test_nothing_but_failures_falls_back_to_random_trials() -> None:
     study = study_of(60)
-    study.optimize(lambda trial: bowl(trial) * math.nan, n_trials=40)
+    study.optimize(lambda trial: bowl(trial) * math.nan, n_trials=58)
     marked = {t.number for t, _ in support.marks(study)}
-    assert len(marked) >= 18
+    assert len(marked) >= 40
     others = [t.params["x"] for t in study.trials if t.number not in marked]
     assert len(set(others)) == len(others) >= 10
 

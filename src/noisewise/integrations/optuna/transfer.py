@@ -33,8 +33,9 @@ def to_study(
 
     Every candidate is a trial with the mean of its values; a failed one is a failed trial. The
     recommendation is the last trial, with ``recommended``, its standard error and its interval
-    among the user attributes, if it was measured. A run keeps its newest 400 candidates (none
-    above 50 dimensions); the study's user attribute ``noisewise`` says how many are there.
+    among the user attributes, if it was measured. A run keeps its newest candidates, 30,000 numbers
+    in all (10,000 candidates in two dimensions, 300 in a hundred); the study's user attribute
+    ``noisewise`` says how many are there.
 
     Parameters
     ----------
@@ -72,7 +73,8 @@ def to_study(
         "evaluations": found.nfev,
         "generations": found.nit,
         "candidates": len(candidates),
-        "of candidates": int(np.sum(found.history["population"])),
+        # The last phase may measure a point that belongs to no generation.
+        "of candidates": max(len(candidates), int(np.sum(found.history["population"]))),
         "message": found.message,
     }
     study.set_user_attr("noisewise", about)
