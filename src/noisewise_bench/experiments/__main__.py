@@ -14,6 +14,7 @@ from noisewise_bench.experiments import (
     baselines,
     coverage,
     estimators,
+    ladder,
     mismatch,
     optuna_samplers,
     policies,
@@ -27,7 +28,7 @@ from noisewise_bench.names import BenchError, numbers
 
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
-    for module in (ablation, auto, baselines, estimators, optuna_samplers, tasks)
+    for module in (ablation, auto, baselines, estimators, ladder, optuna_samplers, tasks)
 }
 #: Studies whose rows are not those of a campaign.
 ALONE: dict[str, Callable[[list[str]], int]] = {
