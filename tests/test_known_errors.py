@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 import noisewise as nw
 import support
-from noisewise.methods import Method
-from noisewise.noise.known import discounted
+from noisewise import race
+from noisewise.methods import CMAES, PEM, Method
+from noisewise.noise.known import discounted, posterior
 from noisewise.noise.samples import Samples
+from noisewise.population import Population
 
-#: Methods that do not look at the values told: exact PEM draws values of its own, the toy moves to
-#: the best point of all.
+#: Methods that do not look at the values told: exact PEM, here with draws of its own (without them
+#: errors matter to it, see below); the toy moves to the best point of all.
 CANNOT_MATTER = {"pem", "toy"}
 
 
@@ -48,6 +50,98 @@ def test_equal_errors_change_no_evolution_strategy(method: Method) -> None:
     if method.name in ("auto", "gp"):
         pytest.skip("a model believes them")
     np.testing.assert_array_equal(proposals(method, 1.0, 1.0), proposals(method, 1.0))
+
+
+def test_pem_without_draws_expects_ranks_from_known_errors() -> None:
+    pem, hard = PEM(n_draws=64), CMAES(covariance="diagonal")
+    precise, vague = proposals(pem, 1.0, 0.1), proposals(pem, 100.0, 0.1)
+    assert not np.array_equal(precise, vague)
+    # Errors that are small change no rank; without any, ranks are taken as they are.
+    np.testing.assert_allclose(proposals(pem, 1.0, 1e-9), proposals(hard, 1.0), rtol=1e-12)
+    np.testing.assert_array_equal(proposals(pem, 1.0), proposals(hard, 1.0))
+
+
+def test_pem_without_errors_says_so() -> None:
+    r = nw.minimize(lambda x: float(x @ x), **_GOOD | {"method": "pem"})
+    assert any("pem got no standard errors" in said for said in r.warnings)
+    r = nw.minimize(measured, **_GOOD | {"method": "pem"})
+    assert not any("pem" in said for said in r.warnings)
+
+
+@given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(1e-2, 1e2)), min_size=2, max_size=6))
+def test_the_posterior_has_the_order_of_discounted_values(pairs: list[tuple[float, float]]) -> None:
+    y, e = np.array(pairs).T[:, :, None]
+    known = posterior(Samples(y, e))
+    assert known is not None
+    centre, sd = known
+    assert (sd <= e[:, 0]).all()
+    out = shrunk(y, e)[:, 0]
+    lower = out[:, None] < out - 1e-9 * np.abs(out).max()
+    assert (centre[:, None] <= centre + 1e-9 * np.abs(centre).max())[lower].all()
+
+
+def test_a_failed_candidate_of_pem_has_no_weight() -> None:
+    samples = Samples(np.array([[1.0], [math.inf], [2.0]]), np.full((3, 1), 0.5))
+    known = posterior(samples)
+    assert known is not None
+    assert known[0][1] == math.inf
+    assert np.isfinite(known[0][[0, 2]]).all()
+    population = Population.of(np.zeros((3, 2)), np.zeros((3, 2)))
+    population.samples = samples
+    memory = PEM().start(support.setup(2))
+    weights = PEM().weigh(memory, population, np.random.default_rng(0))[0].covariance
+    assert weights[1] == 0.0
+    assert weights.sum() == pytest.approx(1.0)
+
+
+# -- the race between finalists
+
+
+def test_a_hundred_times_the_error_changes_the_race() -> None:
+    """The second finalist looks better by 3 in both waves."""
+    y = np.array([3.0, 3.0, 0.0, 0.0])
+    for errors, winner in (
+        (None, 1),
+        (np.full(4, 0.1), 1),
+        (np.full(4, math.nan), 1),
+        (np.array([0.1, 0.1, 10.0, 10.0]), 0),
+    ):
+        assert race.settle(race.start(2, 4), y, errors).winner == winner
+    # ... and the next wave: who looks worse after the discount is not evaluated again.
+    y = np.array([3.0, 3.0, -9.0, 9.0, 2.0, 2.0])
+    again = race.settle(race.start(3, 12), y, np.array([0.1, 0.1, 30.0, 30.0, 0.1, 0.1]))
+    assert race.request(again).tolist() == [0, 0, 0, 2, 2, 2]
+    assert race.request(race.settle(race.start(3, 12), y)).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_the_difference_weighs_values_by_their_errors() -> None:
+    values = np.array([[5.0, 9.0], [1.0, 7.0]])
+    errors = np.array([[0.3, 30.0], [0.4, 40.0]])
+    se, lead = race.difference(values, errors, 1)
+    assert se == pytest.approx(0.5, rel=1e-3)
+    assert lead == pytest.approx(4.0, abs=1e-2)
+    errors[0, 1] = math.nan  # not all are known: the spread decides
+    assert race.difference(values, errors, 1) == race.difference(values, None, 1)
+
+
+def test_a_run_races_with_known_errors() -> None:
+    """Errors told in the race alone change who wins it."""
+
+    def winner(se: float) -> int:
+        opt = nw.Optimizer([2.0, 2.0], sigma0=1.0, budget=400, method="watchful", rng=1)
+        while not opt.done:
+            for trial in opt.ask():
+                first = opt._search.run.final
+                mine = first is not None and np.array_equal(
+                    trial.x, opt._search.run.setup.box.outer(first.finalists[1])
+                )
+                better = -5.0 if mine else 0.0
+                known = None if trial.kind != "finalist" else se if mine else 0.1
+                opt.tell(trial.id, support.noisy(trial) + better, known)
+        assert opt._search.run.final is not None
+        return opt._search.run.final.race.winner
+
+    assert (winner(0.1), winner(100.0)) == (1, 0)
 
 
 # -- how values are discounted

@@ -55,31 +55,41 @@ def request(method: Method, run: Run) -> Wanted:
 
 def settle(run: Run, population: Population) -> None:
     """All values of points that are no candidates are there."""
-    values, last = population.samples.values, run.final
+    values, errors, last = population.samples.values, population.samples.errors, run.final
     assert last is not None
     run.background = run.background.compared(values)
     run.current = None
     if population.kind == RACE:
-        last.race = race.settle(last.race, values[last.race.alive].ravel())
+        alive = last.race.alive
+        told = None if errors is None else errors[alive].ravel()
+        last.race = race.settle(last.race, values[alive].ravel(), told)
     elif last.testing:
         last.testing, last.tested = False, values[0]
+        last.tested_errors = None if errors is None else errors[0]
         if run.background.deterministic:
             run.final = None
             run.seen.add(population.X, values)
             _keep(run, reserve(run.ledger.budget, run.setup.dimension, True))
     else:
-        unraced = last.race.winner == 0 and last.race.values.shape[1] == 0
-        kept = last.tested if unraced else np.empty(0)
-        if len(last.tested) and not unraced:  # else nothing would remember them
-            run.seen.add(last.finalists[:1], last.tested[None])
-        last.tested = np.empty(0)
-        errors = population.samples.errors
-        told = None if errors is None or len(kept) else errors[0]
-        if run.is_confirmed(last.chosen):  # before the budget grew
-            kept, old = run.confirmed, run.confirmed_errors
-            told = None if old is None or told is None else np.concatenate((old, told))
-        run.confirmed, run.confirmed_errors = np.concatenate((kept, values[0])), told
-        run.confirmed_at = last.chosen.copy()
+        _confirm(run, last, values[0], None if errors is None else errors[0])
+
+
+def _confirm(run: Run, last: Final, values: FloatArray, errors: FloatArray | None) -> None:
+    """Keep the values of the chosen point. Those of the test for noise count too, unless a race
+    came after it."""
+    unraced = last.race.winner == 0 and last.race.values.shape[1] == 0
+    kept, old = np.empty(0), None
+    if run.is_confirmed(last.chosen):  # before the budget grew
+        kept, old = run.confirmed, run.confirmed_errors
+    elif unraced:
+        kept, old = last.tested, last.tested_errors
+    if len(last.tested) and not unraced:  # else nothing would remember them
+        run.seen.add(last.finalists[:1], last.tested[None])
+    last.tested, last.tested_errors = np.empty(0), None
+    if len(kept):
+        errors = None if old is None or errors is None else np.concatenate((old, errors))
+    run.confirmed, run.confirmed_errors = np.concatenate((kept, values)), errors
+    run.confirmed_at = last.chosen.copy()
 
 
 def look_at_noise(run: Run, population: Population) -> None:

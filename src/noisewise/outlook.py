@@ -168,7 +168,7 @@ def _runner_up(told: race.Race) -> RunnerUp | None:
     """The finalist that came second, where the race was run."""
     if told.values.shape[1] == 0 or len(told.alive) < 2:
         return None
-    se, lead = race.difference(told.values, told.alive[1])
+    se, lead = race.difference(told.values, told.errors, told.alive[1])
     return None if math.isnan(se) else RunnerUp(lead if told.winner else -lead, se)
 
 

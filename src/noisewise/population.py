@@ -141,13 +141,14 @@ class Population:
         moved[:early] += np.nan_to_num(origin - self.origins)
         return moved
 
-    def comparable(self) -> Population:
+    def comparable(self, discount: bool = True) -> Population:
         """The population with values that can be compared with each other: under common seeds,
-        without what a seed adds to all of them; where standard errors are known, discounted."""
+        without what a seed adds to all of them; where standard errors are known, discounted, unless
+        the caller looks at the errors itself."""
         samples, shifted = self.samples, False
         if self.common and samples.values.shape[1] > 1:
             samples, shifted = aligned(samples)
-        if samples.errors is not None:
+        if discount and samples.errors is not None:
             samples = discounted(samples)
         return self if samples is self.samples else replace(self, samples=samples, shifted=shifted)
 

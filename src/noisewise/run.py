@@ -70,6 +70,8 @@ class Final:
     #: Values of the first finalist from a test whether there is any noise.
     tested: FloatArray = field(default_factory=lambda: np.empty(0))
     testing: bool = False
+    #: Known standard errors of those values; None: none was given.
+    tested_errors: FloatArray | None = None
 
     @property
     def chosen(self) -> FloatArray:
@@ -78,11 +80,13 @@ class Final:
         return x
 
     def check(self, n: int) -> bool:
-        k = len(self.finalists)
+        k, errors = len(self.finalists), self.race.errors
         return (
             self.finalists.shape == (k, n)
             and bool(np.isfinite(self.finalists).all())
             and len(self.race.values) == k
+            and (errors is None or errors.shape == self.race.values.shape)
+            and (self.tested_errors is None or self.tested_errors.shape == self.tested.shape)
             and 0 <= self.race.winner < k
             and all(0 <= i < k for i in self.race.alive)
             and 0 <= self.race.each <= _MOST

@@ -86,6 +86,8 @@ class EvolutionStrategy(Method):
     """A method that searches with N(m, sigma^2 C)."""
 
     columns: ClassVar[tuple[str, ...]] = ("sigma", "mu_eff", "c_mean")
+    #: Whether `weigh` looks at known standard errors itself; else it gets discounted values.
+    weighs_errors: ClassVar[bool] = False
 
     @abstractmethod
     def strategy(self, memory: Any) -> Strategy:
@@ -141,7 +143,8 @@ class EvolutionStrategy(Method):
         if population.failed:  # nothing to learn from
             memory.generation += 1
             return memory, Info((before.sigma, math.nan, c_mean))
-        around, population = population.samples.first, population.comparable()
+        around = population.samples.first
+        population = population.comparable(discount=not self.weighs_errors)
         weights, memory = self.weigh(memory, population, rng)
         X, sampled = population.X, population.sampled
         if len(population.origins):

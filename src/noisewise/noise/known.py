@@ -1,4 +1,5 @@
-"""Values whose standard errors are known, discounted before they are ranked.
+"""Values whose standard errors are known: discounted before they are ranked, and what they say
+about each candidate.
 
 | symbol | meaning | shape |
 |---|---|---|
@@ -30,9 +31,9 @@ def discounted(samples: Samples) -> Samples:
     candidate's values is m + b_i (y_i - m). Where only some errors are known, the others count as
     their median. Failures stay; without known errors, or with equal ones, so does everything."""
     errors = _errors(samples)
-    if errors is None:
-        return samples
     good = samples.observed
+    if errors is None or bool((errors[good] == errors[good][0]).all()):
+        return samples
     precision = np.where(good, 1.0 / errors**2, 0.0)
     count, total = good.sum(axis=1), precision.sum(axis=1)
     some = count > 0
@@ -47,8 +48,27 @@ def discounted(samples: Samples) -> Samples:
     return Samples(values)
 
 
+def posterior(samples: Samples) -> tuple[FloatArray, FloatArray] | None:
+    """Expected value of each candidate given its values, and its standard deviation, with the
+    prior N(m, t^2); +inf and 0 where every evaluation failed. None without known errors."""
+    errors = _errors(samples)
+    if errors is None:
+        return None
+    good = samples.observed
+    precision = np.where(good, 1.0 / errors**2, 0.0)
+    total = precision.sum(axis=1)
+    some = total > 0.0
+    sums = (precision * np.where(good, samples.values, 0.0)).sum(axis=1)
+    y, v = sums[some] / total[some], 1.0 / total[some]
+    m, t2 = _prior(y, v)
+    expected, sd = np.full(len(total), np.inf), np.zeros(len(total))
+    expected[some] = m + t2 / (t2 + v) * (y - m)
+    sd[some] = np.sqrt(t2 * v / (t2 + v))
+    return expected, sd
+
+
 def _errors(samples: Samples) -> FloatArray | None:
-    """e_ij of all observed values, in units of the largest; None if they say nothing."""
+    """e_ij of all observed values, not zero; None if none is known or all are zero."""
     if samples.errors is None:
         return None
     good, given = samples.observed, samples.errors
@@ -57,8 +77,7 @@ def _errors(samples: Samples) -> FloatArray | None:
         return None
     errors = np.where(known, given, np.median(given[known]))
     largest = float(errors[good].max())
-    errors = np.maximum(errors / largest, _LEAST)
-    return None if bool((errors[good] == 1.0).all()) else errors * largest
+    return np.maximum(errors / largest, _LEAST) * largest
 
 
 def _prior(y: FloatArray, s2: FloatArray) -> tuple[float, float]:

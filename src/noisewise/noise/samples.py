@@ -58,6 +58,13 @@ class Samples:
             return Samples(values)
         return Samples(values, np.concatenate((self._errors(), later._errors())))
 
+    def beside(self, later: Samples) -> Samples:
+        """Those of the same candidates: these, then the ``later`` ones."""
+        values = np.hstack((self.values, later.values))
+        if self.errors is None and later.errors is None:
+            return Samples(values)
+        return Samples(values, np.hstack((self._errors(), later._errors())))
+
     def _errors(self) -> FloatArray:
         return np.full(self.values.shape, np.nan) if self.errors is None else self.errors
 
