@@ -337,6 +337,17 @@ def test_probe(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert said.startswith("No evaluation succeeded: nothing is known about the noise.\n12 eval")
     assert "nan" not in said
+    seeded = ["sh", "-c", "echo {seed} # {x} {n}"]
+    for mode, count in (("independent", 12), ("common", 12), ("auto", 24)):
+        twice = []
+        for _ in range(2):
+            assert main([*probe[:-1], "--seeds", mode, "--", *seeded]) == 0
+            twice.append(json.loads(capsys.readouterr().out))
+        assert twice[0] == twice[1]
+        assert twice[0]["evaluations"] == count
+        assert mode == "auto" or twice[0]["seeds"] == mode
+    assert main([*probe[:-1], "--seeds", "common", "--", *PLAIN]) == 2
+    assert "needs {seed} in the command" in capsys.readouterr().err
     stop = ["sh", "-c", "kill -2 $PPID; sleep 20 # {x} {n}"]
     assert main([*probe, *stop]) == 130
     assert "a probe keeps nothing" in capsys.readouterr().err

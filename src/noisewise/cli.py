@@ -128,6 +128,11 @@ def _program_options(add: Any) -> None:
     add("--workers", type=int, default=1, help="evaluations at the same time (default: 1)")
     add("--start", action="append", default=[], metavar="NAME=VALUE", help="where to begin")
     add("--seed", type=int, help="of the search")
+    add(
+        "--seeds",
+        choices=MODES,
+        help="which numbers {seed} stands for, see the guide (default: independent)",
+    )
     add("--log", metavar="FILE", help="append every evaluation to this file, as a line of JSON")
     add("--quiet", action="store_true", help="no progress on stderr")
     add("--format", choices=["text", "json"], default="text", help="of the answer on stdout")
@@ -159,11 +164,6 @@ def _tune_parser(commands: Any) -> None:
         help="earlier measurements, not charged: a column per parameter, value, and perhaps se",
     )
     add("--skip-rows", action="store_true", help="leave out rows of --data that cannot be used")
-    add(
-        "--seeds",
-        choices=MODES,
-        help="which numbers {seed} stands for, see the guide (default: independent)",
-    )
     add("--watch", action="store_true", help="serve the page of the run while it goes on")
     add("--batch", type=int, metavar="N", help="wait for N evaluations before the next N begin")
 
@@ -222,7 +222,7 @@ def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
     space = Space.parse(args.param)
     template = Template(tuple(args.program), args.shell)
     seed = None if args.seed is None else integer("--seed", args.seed, 0, most=None)
-    seeds = _seeds(template.seeded(space.names), getattr(args, "seeds", None))
+    seeds = _seeds(template.seeded(space.names), args.seeds)
     return Job(space, template, reader, maximize, seed, _start(space, args.start), seeds)
 
 
@@ -316,6 +316,7 @@ def _probe(args: argparse.Namespace) -> int:
         "advice": report.advice,
         "noise": text.known(report.noise),
         "spread": text.known(report.spread),
+        "seeds": report.seeds,
     }
     enough = ""
     if args.budget is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import math
 import os
 import warnings
@@ -14,6 +13,7 @@ from typing import Any
 
 from noisewise import executors, fingerprint
 from noisewise._check import arguments, flag, one_of, shown
+from noisewise._functions import check_seed
 from noisewise._values import LARGEST, as_measured
 from noisewise.checkpoint import Journal
 from noisewise.errors import BadValueError, EvaluationError
@@ -166,7 +166,7 @@ def minimize(
     named, x0, _ = name_problem(space, x0, bounds)
     fun = fun if named is None else named.objective(fun)
     if seeds is not None:
-        _check_seed(objective, one_of("seeds", seeds, MODES))
+        check_seed(objective, one_of("seeds", seeds, MODES))
     copied = seeds is None
     with executors.start(fun, given, vectorized, workers, executor, limits, copied) as evaluator:
         opt = Optimizer(
@@ -354,20 +354,6 @@ def _check_callables(fun: Any, callback: Any) -> None:
         raise ValueError(f"fun must be callable, got {shown(fun)}")
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be callable or None, got {shown(callback)}")
-
-
-def _check_seed(fun: Callable[..., Any], seeds: str) -> None:
-    """Raise ValueError if it can be seen that ``fun`` takes no seed."""
-    try:
-        known = inspect.signature(fun).parameters
-    except (TypeError, ValueError):  # a function that is not written in Python
-        return
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    named = "seed" in known and known["seed"].kind in kinds
-    if not named and all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in known.values()):
-        raise ValueError(
-            f"fun must take a keyword argument seed with seeds={seeds!r}, got {shown(fun)}"
-        )
 
 
 def _path(checkpoint: Any) -> Path | None:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from noisewise import executors, problem
-from noisewise._check import arguments, integer
+from noisewise._check import arguments, integer, one_of
+from noisewise._functions import check_seed
 from noisewise._types import FloatArray
-from noisewise._values import as_value
+from noisewise._values import as_measured
 from noisewise.core.covariance import Diagonal
+from noisewise.core.profiles import Log
 from noisewise.core.strategy import Strategy
 from noisewise.executors import Evaluator
 from noisewise.executors.base import EvaluationTimeout, Limits
@@ -23,6 +25,7 @@ from noisewise.noise.intervals import t_quantile
 from noisewise.noise.misranking import footrule, kendall, top_mu
 from noisewise.noise.samples import ranks
 from noisewise.reserve import reserve
+from noisewise.seeds import AUTO, COMMON, GAIN, INDEPENDENT, MODES, Seeds, agreement
 from noisewise.space import Space, name_problem
 from noisewise.trial import Trial
 
@@ -48,6 +51,10 @@ class ProbeReport:
         Evaluations spent.
     noise, spread
         Standard deviation of the noise, and that of the points' values without it.
+    seeds
+        How the seeds of the two rankings were shared; None: the probe handed out none.
+    agreement
+        With ``seeds="auto"``, cosine of the mean steps by the two rankings, for either kind.
 
     Where no evaluation succeeded, all but ``nfev`` are nan.
 
@@ -63,6 +70,8 @@ class ProbeReport:
     noise: float = field(default=math.nan, compare=False)
     spread: float = field(default=math.nan, compare=False)
     dimension: int = field(default=1, compare=False)
+    seeds: str | None = field(default=None, compare=False)
+    agreement: dict[str, float] = field(default_factory=dict, compare=False)
 
     def enough(self, budget: int) -> str:
         """Whether a run with this budget can tell how good its answer is, in a sentence: how
@@ -101,7 +110,21 @@ class ProbeReport:
 
     @property
     def advice(self) -> str:
-        """What follows, in a sentence."""
+        """What follows, in a sentence or two."""
+        return f"{self._advice()}{self._about_seeds()}"
+
+    def _about_seeds(self) -> str:
+        if not self.agreement:
+            return ""
+        a, b = self.agreement[COMMON], self.agreement[INDEPENDENT]
+        if math.isnan(a + b):
+            return ""
+        return (
+            f" The two steps that the rankings suggest agree by {a:.2f} with common seeds and by "
+            f"{b:.2f} with independent ones; the figures are those of {self.seeds} seeds."
+        )
+
+    def _advice(self) -> str:
         if np.isnan(self.P):
             return "no evaluation succeeded: nothing is known about the noise."
         share = f"ranks of repeated evaluations disagree by {self.P:.0%}"
@@ -151,18 +174,26 @@ def probe(
     executor: Any = None,
     timeout: float | None = None,
     retries: int = 2,
+    seeds: str | None = None,
 ) -> ProbeReport:
     """Evaluate ``n`` points from the initial search distribution twice each and compare ranks.
 
-    Costs 2n evaluations; n is the default population size if not given. An evaluation that fails
-    (nan, +inf or ``timeout`` exceeded) ranks last; an exception is raised as it is. ``space``,
-    ``args``, ``workers``, ``executor``, ``timeout`` and ``retries`` are those of
-    `noisewise.minimize`.
+    Costs 2n evaluations; n is the default population size if not given. With ``seeds`` the
+    objective gets ``seed=``, as in `noisewise.minimize`: ``"independent"`` ones, or ``"common"``
+    ones, where all points of a ranking share theirs and the other ranking has another one.
+    ``"auto"`` does both, for 4n evaluations; the report has the figures of common seeds if the
+    steps that their two rankings suggest agree better by 0.1, else those of independent ones.
+
+    An evaluation that fails (nan, +inf or ``timeout`` exceeded) ranks last; an exception is raised
+    as it is. ``space``, ``args``, ``workers``, ``executor``, ``timeout`` and ``retries`` are those
+    of `noisewise.minimize`.
 
     >>> import numpy as np, noisewise as nw
     >>> nw.probe(lambda x: x @ x, np.ones(5), sigma0=1.0, rng=0).P
     0.0
     """
+    if seeds is not None:
+        check_seed(fun, one_of("seeds", seeds, MODES))
     named, x0, bounds = name_problem(space, x0, bounds)
     fun = fun if named is None else named.objective(fun)
     box, mean, sigma = problem.describe(x0, bounds, sigma0)
@@ -171,17 +202,44 @@ def probe(
     strategy = Strategy(d, Diagonal())
     search, _ = problem.generators(rng)
     state = strategy.start(mean, sigma)
-    X = box.outer(box.repaired(strategy.sample(state, k, search)))
+    kinds = (INDEPENDENT, COMMON) if seeds == AUTO else (seeds,)
+    handed_out = _handed_out(kinds, k, search)
+    Z = box.repaired(strategy.sample(state, k, search))
+    X = np.tile(box.outer(Z), (2 * len(kinds), 1))
     limits = Limits(timeout, retries)
     with executors.start(
-        fun, arguments("args", args), False, workers, executor, limits
+        fun, arguments("args", args), False, workers, executor, limits, seeds is None
     ) as evaluator:
-        a, b = _values(evaluator, np.vstack((X, X))).reshape(2, k)
-    if np.isposinf(a).all() and np.isposinf(b).all():
-        return ProbeReport(np.nan, np.nan, np.nan, 2 * k)
+        values = _values(evaluator, X, handed_out).reshape(len(kinds), 2, k)
+    kind, agreed = seeds, {}
+    if seeds == AUTO:
+        steps = [agreement(Z - mean, v.T, Log().weights(k)) for v in values]
+        agreed = {INDEPENDENT: steps[0], COMMON: steps[1]}
+        kind = COMMON if agreed[COMMON] > agreed[INDEPENDENT] + GAIN else INDEPENDENT
+    a, b = values[kinds.index(kind)]
+    spent = len(X)
+    if np.isposinf(values).all():
+        return ProbeReport(np.nan, np.nan, np.nan, spent, seeds=kind, agreement=agreed)
     r_a, r_b = ranks(a), ranks(b)
     P, q, M = footrule(r_a, r_b), kendall(r_a, r_b), top_mu(r_a, r_b, k // 2)
-    return ProbeReport(P, q, M, 2 * k, *_deviations(a, b), d)
+    return ProbeReport(P, q, M, spent, *_deviations(*values[0]), d, kind, agreed)
+
+
+def _handed_out(
+    kinds: tuple[str | None, ...], k: int, stream: np.random.Generator
+) -> list[int | None]:
+    """Seeds of two rankings of ``k`` points of either kind, from a random stream from which nothing
+    is drawn; None where the objective gets none."""
+    out: list[int | None] = []
+    for kind in kinds:
+        ids = range(len(out), len(out) + 2 * k)
+        if kind is None:
+            out += [None] * (2 * k)
+        elif kind == COMMON:
+            out += [Seeds.of(kind, stream).of_round(0, slot) for slot in (0, 1) for _ in range(k)]
+        else:
+            out += [Seeds.of(kind, stream).of_trial(id) for id in ids]
+    return out
 
 
 def _deviations(a: FloatArray, b: FloatArray) -> tuple[float, float]:
@@ -195,17 +253,18 @@ def _deviations(a: FloatArray, b: FloatArray) -> tuple[float, float]:
     return math.sqrt(noise), math.sqrt(max(0.0, spread))
 
 
-def _values(evaluator: Evaluator, X: FloatArray) -> FloatArray:
-    """The value of each row, +inf where it failed."""
+def _values(evaluator: Evaluator, X: FloatArray, seeds: list[int | None]) -> FloatArray:
+    """The value of each row under its seed, +inf where it failed."""
     values = np.full(len(X), np.inf)
-    evaluator.submit([Trial(i, x.copy(), "candidate") for i, x in enumerate(X)])
+    pairs = zip(X, seeds, strict=True)
+    evaluator.submit([Trial(i, x.copy(), "candidate", seed=s) for i, (x, s) in enumerate(pairs)])
     left = len(X)
     while left:
         while not evaluator.finished:
             evaluator.receive(block=True)
         outcome = evaluator.finished.popleft()
         if outcome.error is None:
-            values[outcome.id] = as_value(outcome.value)
+            values[outcome.id] = as_measured(outcome.value)[0]
         elif not isinstance(outcome.error, EvaluationTimeout):
             raise outcome.error
         left -= 1

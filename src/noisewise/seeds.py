@@ -36,7 +36,7 @@ _FIRST, _EVERY = 4, 24
 #: Rounds that the budget must still pay for before the first comparison, and before later ones.
 _LEAST_ROUNDS, _LEAST_LATER = 40, 8
 #: Comparisons of either kind that count, and by how much common seeds must be better.
-_KEPT, _GAIN = 4, 0.1
+_KEPT, GAIN = 4, 0.1
 
 
 @data
@@ -96,7 +96,7 @@ class Seeds:
         a, b = np.array(self.common), np.array(self.independent)
         gain = float(a.mean() - b.mean())
         se = math.sqrt(float(a.var(ddof=1)) / len(a) + float(b.var(ddof=1)) / len(b))
-        if gain > max(_GAIN, se):
+        if gain > max(GAIN, se):
             self.decided = COMMON
         elif gain < 0.0 or not self.decided:
             self.decided = INDEPENDENT

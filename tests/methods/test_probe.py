@@ -165,3 +165,54 @@ def test_a_probe_gives_up_what_takes_too_long_and_raises_what_is_raised() -> Non
     for workers in (1, 2):
         with pytest.raises(KeyError, match="lost"):
             nw.probe(wrong, [2.0], sigma0=1.0, workers=workers)
+
+
+# -- seeds
+
+
+def _shifted(x: FloatArray, seed: int) -> float:
+    """A seed adds to all points alike."""
+    return float(x @ x) + 100.0 * float(np.random.default_rng(seed).normal())
+
+
+def test_common_seeds_are_shared_within_a_ranking() -> None:
+    seen: list[tuple[bytes, int]] = []
+
+    def fun(x: FloatArray, seed: int) -> float:
+        seen.append((x.tobytes(), seed))
+        return _shifted(x, seed)
+
+    given: dict[str, Any] = {"x0": np.full(4, 3.0), "sigma0": 1.0, "n": 12, "rng": 0}
+    common = nw.probe(fun, seeds="common", **given)
+    assert (common.P, common.nfev, common.seeds) == (0.0, 24, "common")
+    assert [len({s for _, s in part}) for part in (seen[:12], seen[12:])] == [1, 1]
+    assert len({s for _, s in seen}) == 2
+    assert [x for x, _ in seen[:12]] == [x for x, _ in seen[12:]]
+    first, seen = seen, []
+    own = nw.probe(fun, seeds="independent", **given)
+    assert own.P > 0.15
+    assert len({s for _, s in seen}) == 24
+    assert [x for x, _ in seen] == [x for x, _ in first]
+
+
+def test_auto_compares_both_kinds() -> None:
+    given: dict[str, Any] = {"x0": np.full(4, 3.0), "sigma0": 1.0, "n": 12, "rng": 0}
+    both = nw.probe(_shifted, seeds="auto", **given)
+    assert (both.nfev, both.seeds) == (48, "common")
+    assert both == nw.probe(_shifted, seeds="auto", workers=2, **given)
+    assert both.agreement["common"] == pytest.approx(1.0)
+    assert "agree by 1.00 with common seeds" in both.advice
+    assert both.noise == pytest.approx(100.0, rel=0.5)  # that of independent evaluations
+    single = nw.probe(_shifted, seeds="common", **given)
+    assert (both.P, both.kendall) == (single.P, single.kendall)
+
+
+def test_seeds_that_cannot_be_used() -> None:
+    with pytest.raises(ValueError, match="seeds must be one of"):
+        nw.probe(_shifted, [1.0], sigma0=1.0, seeds="same")
+    with pytest.raises(ValueError, match="fun must take a keyword argument seed"):
+        nw.probe(lambda x: 1.0, [1.0], sigma0=1.0, seeds="common")
+
+
+def test_values_may_have_known_errors() -> None:
+    assert nw.probe(lambda x: (float(x @ x), 0.5), [1.0, 2.0], sigma0=1.0, rng=0).P == 0.0

@@ -27,6 +27,7 @@ from noisewise.probe import probe as probe_function
 from noisewise.report.live import Live
 from noisewise.report.log import Log
 from noisewise.result import INTERRUPTED
+from noisewise.seeds import AUTO
 
 
 class Interrupted(Exception):
@@ -123,12 +124,12 @@ def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[Prob
     _check_program(job)
     workers = integer("--workers", workers, 1)
     count = default_population(job.space.dimension) if n is None else integer("--n", n, 2)
-    live = Live(2 * count, 0, not options.quiet)
+    live = Live((4 if job.seeds == AUTO else 2) * count, 0, not options.quiet)
     failures: list[EvaluationFailed] = []
 
-    def value(program: Program, x: FloatArray) -> float:
+    def value(program: Program, x: FloatArray, seed: int | None = None) -> float:
         try:
-            return program(x)
+            return program(x, seed)
         except EvaluationFailed as failure:
             failures.append(failure)
             return math.nan
@@ -146,6 +147,7 @@ def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[Prob
                 n=count,
                 rng=job.seed,
                 executor=pool,
+                seeds=job.seeds,
             )
         except KeyboardInterrupt:
             raise Interrupted("interrupted; a probe keeps nothing", caught[0]) from None
