@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": BASE,
     "budget": BASE,
     "trial": BASE,
-    "race": BASE,
+    "race": BASE | {"noise"},
     "reserve": BASE,
     "outlook": BASE | {"race", "reserve", "noise"},
     "result": BASE | {"outlook"},

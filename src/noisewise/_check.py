@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -111,3 +113,17 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
         known = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{name} must be one of {known}, got {shown(value)}")
     return str(value)
+
+
+def check_seed(fun: Callable[..., Any], seeds: str) -> None:
+    """Raise ValueError if it can be seen that ``fun`` takes no seed."""
+    try:
+        known = inspect.signature(fun).parameters
+    except (TypeError, ValueError):  # a function that is not written in Python
+        return
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = "seed" in known and known["seed"].kind in kinds
+    if not named and all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in known.values()):
+        raise ValueError(
+            f"fun must take a keyword argument seed with seeds={seeds!r}, got {shown(fun)}"
+        )

@@ -1,18 +1,14 @@
-"""What a function is made of: the functions it wraps, the objects that its code reaches, and
-whether it takes a seed."""
+"""What a function is made of: the functions it wraps, and the objects that its code reaches."""
 
 from __future__ import annotations
 
 import contextlib
 import dis
 import functools
-import inspect
 import itertools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-from noisewise._check import shown
 
 #: Wrappers around a function that are looked through.
 _MOST_WRAPPERS = 20
@@ -119,17 +115,3 @@ def _inside(name: str, held: Any) -> Iterator[tuple[str, Any]]:
         if isinstance(attributes, dict):
             some = itertools.islice(attributes.items(), _MOST_ENTRIES)
             yield from ((f"{name}.{key}", value) for key, value in some)
-
-
-def check_seed(fun: Callable[..., Any], seeds: str) -> None:
-    """Raise ValueError if it can be seen that ``fun`` takes no seed."""
-    try:
-        known = inspect.signature(fun).parameters
-    except (TypeError, ValueError):  # a function that is not written in Python
-        return
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    named = "seed" in known and known["seed"].kind in kinds
-    if not named and all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in known.values()):
-        raise ValueError(
-            f"fun must take a keyword argument seed with seeds={seeds!r}, got {shown(fun)}"
-        )

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise import executors, fingerprint
-from noisewise._check import arguments, flag, one_of, shown
-from noisewise._functions import check_seed
+from noisewise._check import arguments, check_seed, flag, one_of, shown
 from noisewise._values import LARGEST, as_measured
 from noisewise.checkpoint import Journal
 from noisewise.errors import BadValueError, EvaluationError

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from noisewise import executors, problem
-from noisewise._check import arguments, integer, one_of
-from noisewise._functions import check_seed
+from noisewise._check import arguments, check_seed, integer, one_of
 from noisewise._types import FloatArray
 from noisewise._values import as_measured
 from noisewise.core.covariance import Diagonal
