@@ -29,7 +29,7 @@ unit: $(STAMP)
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=90
 
-# Every figure and table of the paper, resumable; QUICK=1 takes about five minutes.
+# Every figure and table of the paper, resumable; QUICK=1 takes under five minutes.
 reproduce: $(STAMP)
 	$(BIN)/python -m noisewise_bench.reproduce $(if $(QUICK),--quick)
 

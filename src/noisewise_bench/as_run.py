@@ -216,6 +216,9 @@ class RBPEM:
     restarts: bool = True  # False: not as run, to see what they are worth
     flips: Literal["drawn", "median"] = "drawn"  # "median": not as run, see `flip_rate`
     returns: Literal["last", "safe"] = "last"  # "safe": not spoilt by a late restart
+    #: Called every generation with the strategy, the noise model, and draws and medians of the
+    #: re-evaluated points.
+    watch: Callable[[DiagonalES, NoiseModel, FloatArray, FloatArray], None] | None = None
 
     def __post_init__(self) -> None:
         if self.weights not in ("power-lift", "log"):
@@ -257,6 +260,8 @@ class RBPEM:
                 rate = flip_rate(draws[:, 0], y[None, band], band, es.mu, per=len(band))
             flips = 0.8 * flips + 0.2 * rate
             w = self._weights(es, (oracle.spent - start) / budget, values)
+            if self.watch is not None:
+                self.watch(es, noise, draws[band], y[band])
             es.recent.append(draws[:, 0])
             es.tell(X, w, float(np.min(y)))
             nit += 1

@@ -30,13 +30,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--list", action="store_true", help="name the artifacts and stop")
     add("--only", action="append", default=[], metavar="NAME", help="only these; may be repeated")
     add("--scale", choices=SCALES, default="full", help="how much to run (default: %(default)s)")
-    add("--quick", action="store_true", help="the same as --scale quick: about two minutes")
+    add("--quick", action="store_true", help="the same as --scale quick: under five minutes")
+    add(
+        "--instances", type=int, metavar="N", help="at most N of the 15, and of seeds in proportion"
+    )
     add("--db", type=Path, default=Path("out/reproduce.sqlite"), help="rows (%(default)s)")
     add("--out", type=Path, help=f"folder for the pages ({COMMITTED}; quick: {OUT['quick']})")
     add("--workers", type=int, help="processes (all cores)")
     args = parser.parse_args(argv)
-    scale = Scale("quick" if args.quick else args.scale)
+    scale = Scale("quick" if args.quick else args.scale, args.instances)
     try:
+        if args.instances is not None and args.instances < 1:
+            raise BenchError(f"--instances is {args.instances}, it takes a number of at least 1")
         chosen = _chosen(split(args.only))
         if args.list:
             print("\n".join(f"{a.name:24} {a.source}" for a in chosen))

@@ -61,6 +61,36 @@ def test_every_name_runs_spends_the_budget_and_stays_in_the_box(name: str) -> No
     assert problem.regret(points[0][None])[0] < problem.regret(problem.x0[None])[0]
 
 
+def test_a_late_restart_does_not_spoil_a_safe_recommendation() -> None:
+    """The runs are the same; the safe one ends where the leg before the restart ended."""
+    es = DiagonalES(oracle_of(Sphere()), rng())
+    es.m = np.full(10, 0.1)
+    es.recent.extend(np.full(es.lam, v) for v in (3.0, 0.2, 0.2, 0.4))
+    es.best, es.stalled = 0.0, as_run.STALL - 1
+    before = es.m
+    es._restart_if_stalled(1.0)
+    assert not np.array_equal(es.m, before)
+    assert np.array_equal(es.safe(), before)  # nothing is known around the new mean yet
+    es.recent.append(np.full(es.lam, 0.25))
+    assert es.legs[0][0] == pytest.approx(0.3)
+    assert np.array_equal(es.safe(), es.m)  # by now the new leg is the better one
+
+
+def test_safe_runs_evaluate_the_same_points() -> None:
+    spent = {}
+    for name in ("rb-pem", "rb-pem(returns='safe')"):
+        problem = BBOBNoisy(110, 1, 5)
+        recorder = Recorder(problem)
+        oracle = Oracle(problem, 2500, np.random.default_rng(1), recorder)
+        outcome = as_run.get(name)(oracle, 2500, 4)
+        spent[name] = recorder.finish(outcome.x)
+    last, safe = spent.values()
+    assert last.best_evaluated_regret == safe.best_evaluated_regret
+    assert safe.recommended_regret <= last.recommended_regret
+    with pytest.raises(ValueError, match="returns must be 'last' or 'safe', got 'best'"):
+        as_run.get("rb-pem(returns='best')")
+
+
 def test_lra_is_that_of_cmaes() -> None:
     assert as_run.get("lra-cma-es").variant == "learning-rate adaptation"
 

@@ -7,6 +7,7 @@ import pytest
 
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.paper import (
+    _watch,
     coco_noise,
     diagnostics,
     mechanism,
@@ -61,6 +62,20 @@ def test_a_trace_is_the_run_of_a_campaign() -> None:
     assert set(diagnostics.SHOWN) <= set(found.diagnostics)
 
 
+def test_a_watched_run_is_the_run_of_a_campaign() -> None:
+    problem = "bbob-noisy/f110/i1/d10"
+    found = _watch.watched(problem)
+    done = run_task(Task(problem, AS_RUN[RB], "100d", 1))
+    assert (found.best_evaluated, found.generations) == (
+        done.best_evaluated_regret,
+        done.generations,
+    )
+    assert found.looks.shape[1] == 1 + len(_watch.NAMES)
+    assert len(found.looks) > 5
+    assert np.isfinite(found.looks).all()
+    assert (found.looks[:, 1:3] > 0.0).all()
+
+
 def test_diagnostics_that_separate_and_depth_that_does_not_collapse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -70,11 +85,22 @@ def test_diagnostics_that_separate_and_depth_that_does_not_collapse(
         columns = {key: np.array([np.nan, bad * shift.get(key, 0.0)]) for key in diagnostics.SHOWN}
         return diagnostics.Trace(10.0 if bad else 0.1, 250, columns)
 
+    def watched(problem: str) -> _watch.Watched:
+        bad = int(problem.split("/i")[1].split("/")[0]) > 6
+        looks = np.array([[5.0, 0.1, 1.0 + bad, 0.5, 0.2], [10.0, 0.1, 1.0 + bad, 0.5, 0.2]])
+        return _watch.Watched(10.0 if bad else 0.1, 211, (129,) if bad else (), looks)
+
     monkeypatch.setattr(diagnostics, "trace", trace)
+    monkeypatch.setattr(diagnostics, "watched", watched)
     names = [f"bbob-noisy/f110/i{i}/d10" for i in range(1, 13)]
     rows = [row(p, ONE_ENGINE[UH], 1.0) for p in names]
+    rows += [row(p, AS_RUN[UH], 1.0) for p in names]
     rows += [row(p, AS_RUN[RB], 1.0, nit=211 + i % 2) for i, p in enumerate(names)]
-    separation, depth = diagnostics.make(rows, Scale("short")).tables
+    as_run, separation, restarts, depth = diagnostics.make(rows, Scale("short")).tables
+    assert as_run.rows[1][:5] == ("shape W1", 6, 6, 1.0, 2.0)
+    assert as_run.rows[1][5] < 0.001
+    assert restarts.rows[0][:3] == ("good", 6, 0)
+    assert restarts.rows[1] == ("bad", 6, 6, 129.0, 211.0)
     by_name = {line[0]: line for line in separation.rows}
     assert by_name["shape W1"][1:5] == (6, 6, 0.0, 1.0)
     assert by_name["shape W1"][5] < 0.001

@@ -9,6 +9,8 @@ import pytest
 
 from noisewise_bench import as_run
 from noisewise_bench.experiments.paper import _published as published
+from noisewise_bench.experiments.paper import verdict
+from noisewise_bench.experiments.paper._clusters import clustered, replication
 from noisewise_bench.experiments.paper._duel import (
     NOISY_VALUE,
     differs,
@@ -83,6 +85,37 @@ def test_the_table_shows_published_and_measured_wins() -> None:
     text = duel_table("T", ("who",), [(("a",), found, (30, 10)), (("a",), found, None)]).markdown()
     assert "| a | recommended | 30/10 | 2/1 | 1 |" in text
     assert "| a | recommended | - | 2/1 | 1 |" in text
+
+
+def test_intervals_of_alike_instances_are_those_of_their_functions() -> None:
+    """Twenty equal values in each of six functions are six values, not 120."""
+    centres = np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
+    groups = np.repeat([f"f{i}" for i in range(6)], 20).astype(object)
+    mean, low, high = clustered(np.repeat(centres, 20), groups)
+    assert mean == pytest.approx(centres.mean())
+    draws = np.random.default_rng(1).choice(centres, (20000, 6)).mean(axis=1)  # a naive twin
+    assert (low, high) == pytest.approx(tuple(np.quantile(draws, (0.025, 0.975))), abs=0.08)
+    _, alone_low, alone_high = clustered(np.repeat(centres, 20), np.arange(120).astype(object))
+    assert high - low > 3 * (alone_high - alone_low)
+    few = clustered(np.arange(6.0), np.array(["a", "b"] * 3, dtype=object), plain=False)
+    assert few[0] == 2.5
+    assert math.isnan(few[1])
+
+
+def test_what_comes_back() -> None:
+    assert replication(330, 120, (340, 110)) == "equivalent"
+    assert replication(7, 3, (340, 110)) == "open"
+    assert replication(150, 300, (340, 110)) == "differs"
+    assert replication(330, 120, (340, 110), inflation=20.0) == "open"
+    assert replication(50, 0, (50, 0)) == "equivalent"
+
+
+def test_stars_stand_for_raw_p_values_and_the_published_ones_are_there() -> None:
+    assert [verdict.stars(p) for p in (0.2, 0.04, 0.004, 0.0004)] == ["", "*", "**", "***"]
+    assert verdict.stars(math.nan) == ""
+    assert {w: set(c) for w, c in published.TABLE1_STARS.items()} == {
+        where: set(counts) for where, counts in published.TABLE1.items()
+    }
 
 
 def test_published_totals_add_up() -> None:

@@ -25,8 +25,8 @@ from noisewise_bench.task import Row, Task, suite_of
 OURS = (
     *("ablations", "breakdowns", "coco-noise", "convergence", "depth-fidelity"),
     "depth-robustness",
-    *("high-misranking", "log-weights", "rank-by-probe", "single-crossing", "table1"),
-    *("task-ranks", "threshold-transfer"),
+    *("high-misranking", "log-weights", "rank-by-probe", "restarts", "single-crossing", "table1"),
+    *("task-ranks", "threshold-transfer", "verdict"),
 )
 QUICK = Scale("quick")
 
@@ -159,6 +159,18 @@ def test_grids_name_what_exists(name: str, scale: _artifact.ScaleName) -> None:
     for grid in artifacts()[name].grids(Scale(scale)):
         small = Grid.of(grid.problems[:1], grid.methods, grid.budgets, grid.seeds)
         small.check()
+
+
+def test_fewer_instances_are_asked_for_by_number(
+    toy: Artifact, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = Scale("short", 3)
+    assert list(few.instances()) == [1, 2, 3]
+    assert list(few.seeds()) == list(range(1, 11))
+    assert list(Scale("full").seeds()) == list(range(1, 51))
+    assert "--scale short --instances 3`" in write(toy, few, [], tmp_path).read_text()
+    assert reproduce.main(["--instances", "0"]) == 2
+    assert "--instances is 0, it takes a number of at least 1" in capsys.readouterr().err
 
 
 def test_full_is_the_papers_protocol() -> None:

@@ -29,9 +29,11 @@ SCALES: tuple[ScaleName, ...] = ("quick", "short", "full")
 @dataclass(frozen=True)
 class Scale:
     """How much to run: ``quick`` to see that it works, ``short`` as committed, ``full`` as in
-    the paper."""
+    the paper. ``most`` limits the instances of every function, and seeds of tasks in proportion.
+    """
 
     name: ScaleName
+    most: int | None = None
 
     def pick(self, *, quick: T, full: T) -> T:
         """``quick`` if this scale is, else ``full``: short ones differ in their instances only."""
@@ -40,7 +42,12 @@ class Scale:
     def instances(self, short: int = 15) -> range:
         """Instances 1 to 15 in full, 1 to ``short`` if short, the first one if quick."""
         last = {"quick": 1, "short": short, "full": 15}[self.name]
-        return range(1, last + 1)
+        return range(1, min(last, self.most or last) + 1)
+
+    def seeds(self) -> range:
+        """Seeds 1 to 50 of a task, the first one if quick."""
+        n = self.pick(quick=1, full=50)
+        return range(1, min(n, round(50 * (self.most or 15) / 15)) + 1)
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,8 @@ def digest(artifact: Artifact) -> str:
 
 def command(artifact: Artifact, scale: Scale) -> str:
     """What makes this very artifact again."""
-    return f"python -m noisewise_bench.reproduce --only {artifact.name} --scale {scale.name}"
+    few = "" if scale.most is None else f" --instances {scale.most}"
+    return f"python -m noisewise_bench.reproduce --only {artifact.name} --scale {scale.name}{few}"
 
 
 def describe(rows: Sequence[Row]) -> str:

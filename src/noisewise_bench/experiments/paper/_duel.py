@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
+from noisewise_bench.experiments.paper._clusters import MARGIN, clustered, replication
 from noisewise_bench.problem import FloatArray
-from noisewise_bench.score import LEVEL, N_RESAMPLES, holm, interval, wilcoxon_p
-from noisewise_bench.sheets import MEANING, value
+from noisewise_bench.score import LEVEL, N_RESAMPLES, holm, wilcoxon_p
+from noisewise_bench.sheets import MEANING, function_of, value
 from noisewise_bench.tables import Column, Table, decades, p_value
 from noisewise_bench.task import Row
 
@@ -26,6 +28,7 @@ MEANINGS: Final = {
 }
 #: (wins, losses) that the paper reports.
 Published = tuple[int, int]
+ObjectArray = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Duel:
     low: float
     high: float
     p: float  # Wilcoxon signed-rank, two-sided
+    share_low: float = float("nan")  # of the share won
+    share_high: float = float("nan")
 
     @property
     def n(self) -> int:
@@ -52,21 +57,26 @@ class Duel:
 
     @property
     def rate_interval(self) -> tuple[float, float]:
+        """95 %: by functions where there are several, else Wilson's."""
+        if np.isfinite(self.share_low):
+            return self.share_low, self.share_high
         return wilson(self.wins + 0.5 * self.ties, self.n)
 
 
 def duel(rows: Iterable[Row], ours: str, theirs: str, metric: str) -> Duel:
     """Compare two methods on what both were run on."""
-    a, b = pairs(rows, ours, theirs, metric)
+    a, b, groups = blocks(rows, ours, theirs, metric)
     wins, losses = int(np.sum(a < b)), int(np.sum(a > b))
     ties = len(a) - wins - losses
+    _, share_low, share_high = clustered(0.5 + 0.5 * np.sign(b - a), groups, plain=False)
     if metric == NOISY_VALUE:  # it may be negative: counted, but no logarithm is taken of it
         a = b = np.empty(0)
     with np.errstate(invalid="ignore", divide="ignore"):
         delta = np.log10(a) - np.log10(b)
-    mean, low, high = interval(delta[np.isfinite(delta)], np.mean)
+    known = np.isfinite(delta)
+    mean, low, high = clustered(delta[known], groups[: len(delta)][known])
     p = wilcoxon_p(delta) if len(delta) else float("nan")
-    return Duel(metric, wins, losses, ties, mean, low, high, p)
+    return Duel(metric, wins, losses, ties, mean, low, high, p, share_low, share_high)
 
 
 def together(duels: Sequence[Duel]) -> Duel:
@@ -80,16 +90,24 @@ def pairs(
     rows: Iterable[Row], ours: str, theirs: str, metric: str
 ) -> tuple[FloatArray, FloatArray]:
     """Regrets of two methods on what both were run on, in the order of the problems."""
+    return blocks(rows, ours, theirs, metric)[:2]
+
+
+def blocks(
+    rows: Iterable[Row], ours: str, theirs: str, metric: str
+) -> tuple[FloatArray, FloatArray, ObjectArray]:
+    """The same, and the function or task of every pair: instances of one are not independent."""
     found: dict[tuple[str, str, int], dict[str, float]] = {}
     for row in rows:
         if row.method in (ours, theirs):
             block = found.setdefault((row.problem, row.budget, row.seed), {})
             block[row.method] = regret_of(row, metric)
-    both = [found[k] for k in sorted(found) if len(found[k]) == 2]
-    a = np.array([block[ours] for block in both], dtype=float)
-    b = np.array([block[theirs] for block in both], dtype=float)
+    keys = [key for key in sorted(found) if len(found[key]) == 2]
+    a = np.array([found[key][ours] for key in keys], dtype=float)
+    b = np.array([found[key][theirs] for key in keys], dtype=float)
+    groups = np.array([function_of(problem) for problem, _, _ in keys], dtype=object)
     known = ~(np.isnan(a) | np.isnan(b))
-    return a[known], b[known]
+    return a[known], b[known], groups[known]
 
 
 def median_log10(rows: Iterable[Row], metric: str) -> float:
@@ -126,6 +144,21 @@ def differs(found: Duel, published: Published | None) -> float:
     return float(stats.fisher_exact(table)[1])
 
 
+def verdict(found: Duel, published: Published | None) -> str:
+    """Whether the published share of decided pairs comes back, as `replication` says."""
+    if published is None or not found.wins + found.losses:
+        return "-"
+    return replication(
+        found.wins, found.losses, published, design_effect(found.rate_interval, found.n)
+    )
+
+
+def design_effect(ends: tuple[float, float], n: int) -> float:
+    """How much wider an interval of a share is than one of ``n`` independent pairs; at least 1."""
+    plain = wilson(0.5 * (ends[0] + ends[1]) * n, n)
+    return max(1.0, (ends[1] - ends[0]) / max(plain[1] - plain[0], 1e-12)) ** 2
+
+
 def percent(share: float) -> str:
     return "-" if share != share else f"{share:.0%}"
 
@@ -144,13 +177,15 @@ def duel_table(
         Column("W/L"),
         Column("ties"),
         Column("win rate", percent, "ties count half"),
-        Column("low", percent, "95 % Wilson interval"),
+        Column("low", percent, "95 % interval"),
         Column("high", percent),
         Column("mean diff", decades, "mean difference of log10 regret, negative is better"),
         Column("from", decades, "95 % bootstrap interval"),
         Column("to", decades),
+        Column("raw p", p_value, "Wilcoxon's signed-rank test"),
         Column("Wilcoxon", p_value, "Holm-corrected over this table"),
         Column("vs published", p_value, "Fisher's exact test of the two win rates"),
+        Column("replicates", meaning="equivalent, differs or open"),
     )
     p = np.array([found.p for _, found, _ in entries])
     tested = ~np.isnan(p)
@@ -164,7 +199,8 @@ def duel_table(
             found.ties,
             found.rate,
             *found.rate_interval,
-            *(found.mean, found.low, found.high, corrected, differs(found, published)),
+            *(found.mean, found.low, found.high, found.p, corrected),
+            *(differs(found, published), verdict(found, published)),
         )
         for (names, found, published), corrected in zip(entries, p.tolist(), strict=True)
     )
@@ -176,10 +212,13 @@ def duel_notes(metrics: Iterable[str]) -> list[str]:
     """What the columns of `duel_table` mean."""
     return [
         *(f"{metric}: {MEANINGS[metric]}." for metric in metrics),
-        "Win rates count ties half, with 95 % Wilson intervals; mean diff is in log10 regret, "
-        f"negative favours the method, with {LEVEL:.0%} bootstrap intervals ({N_RESAMPLES} "
-        "resamples); Wilcoxon: two-sided, Holm-corrected over the table; vs published: Fisher's "
-        "exact test that both counts share one win rate (small means they differ).",
+        "Win rates count ties half; mean diff is in log10 regret, negative favours the method. "
+        f"Intervals ({LEVEL:.0%}) draw whole functions where there are five or more "
+        f"({N_RESAMPLES} bootstrap resamples), since instances of one are not independent; "
+        "elsewhere Wilson's, and a bootstrap of runs. Wilcoxon: two-sided, raw and Holm-corrected "
+        "over the table. vs published: Fisher's exact test that both counts share one win rate; "
+        f"replicates: equivalent if the 90 % interval of the difference of the two rates lies "
+        f"within {MARGIN:.0%} either way, differs if the 95 % interval leaves out zero, else open.",
     ]
 
 

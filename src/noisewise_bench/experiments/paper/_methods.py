@@ -53,8 +53,12 @@ SIDES: Final = {"as run": AS_RUN, "one engine": ONE_ENGINE}
 def role_looks() -> dict[str, dict[str, Any]]:
     """Colour, line and marker of a role, the same in every figure."""
     roles = (CMA, RB, RES5, RES10, SWITCH, UH, RIDGE)
-    exact = {"color": "0.45", "linestyle": "-.", "marker": "*"}
-    return {**looks(roles), EXACT: exact}
+    found = dict(looks(roles))
+    found[EXACT] = {"color": "0.45", "linestyle": "-.", "marker": "*"}
+    found[LRA] = {"color": "0.45", "linestyle": ":", "marker": "h"}
+    for role, safe in ((RB, RB_SAFE), (SWITCH, SWITCH_SAFE)):
+        found[safe] = {**found[role], "linestyle": "--", "marker": {RB: "P", SWITCH: "X"}[role]}
+    return found
 
 
 def named(side: str, *roles: str) -> tuple[str, ...]:

@@ -33,9 +33,8 @@ def noisy(
 
 def tasks(scale: Scale) -> list[str]:
     """The external tasks with seeds 1 to 50."""
-    n = scale.pick(quick=1, full=50)
     chosen = scale.pick(quick=("lqr", "cartpole"), full=TASKS)
-    return [f"task/{task}/s{seed}" for task in chosen for seed in range(1, n + 1)]
+    return [f"task/{task}/s{seed}" for task in chosen for seed in scale.seeds()]
 
 
 def number_of(row: Row) -> int:

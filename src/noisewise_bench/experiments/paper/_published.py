@@ -62,6 +62,21 @@ TABLE1: Final[dict[str, dict[str, tuple[int, int]]]] = {
 TABLE1_TOTAL: Final = dict(
     zip(_RIVALS, ((1413, 237), (1307, 341), (1276, 373), (865, 728), (954, 688)), strict=True)
 )
+#: Its marks of significance: two-sided Wilcoxon signed-rank tests, raw.
+TABLE1_STARS: Final[dict[str, dict[str, str]]] = {
+    where: dict(zip(_RIVALS, ("*" * n for n in marks), strict=True))
+    for where, marks in {
+        "d = 10": (3, 3, 3, 0, 3),
+        "d = 20": (3, 3, 3, 1, 3),
+        "d = 40": (3, 3, 3, 2, 3),
+        "lqr": (3, 3, 3, 0, 0),
+        "hpo-breast-cancer": (3, 3, 0, 0, 0),
+        "hpo-digits": (3, 3, 0, 1, 1),
+        "cartpole-ht": (3, 3, 0, 0, 0),
+        "cartpole": (3, 2, 0, 0, 0),
+        "pendulum": (3, 3, 0, 0, 0),
+    }.items()
+}
 
 #: Results published for RB-PEM against CMA-ES on all functions, best evaluated point, B = 200d,
 #: the high-misranking 15: dimension -> (W, L).

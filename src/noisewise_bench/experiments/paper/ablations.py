@@ -64,19 +64,20 @@ def _panel(rows: Sequence[Row], kind: int, metric: str) -> Panel:
         gains = []
         for names in VARIANTS.values():
             a, b = pairs(rows, names[kind], base, metric)
-            gains.append(np.log10(b) - np.log10(a))
+            gains.append(np.log10(a) - np.log10(b))
         ax.boxplot(gains, showfliers=False, medianprops={"color": "#D55E00"})
         for x, gain in enumerate(gains, start=1):
             if len(gain):
                 top = float(np.quantile(gain, 0.75))
-                ax.text(x, top, f"{np.mean(gain > 0):.0%}", ha="center", va="bottom", fontsize=8)
+                ax.text(x, top, f"{np.mean(gain < 0):.0%}", ha="center", va="bottom", fontsize=8)
         ax.axhline(0.0, color="black", linewidth=0.8, linestyle="--")
         ax.set_xticks(range(1, len(VARIANTS) + 1), list(VARIANTS), rotation=35, ha="right")
-        ax.set_ylabel("gain over CMA-ES (decades)")
+        ax.set_ylabel("decades from CMA-ES")
 
     caption = (
-        "Gain in log10 regret over CMA-ES of the same kind: quartiles and whiskers at 1.5 times "
-        "their distance; the number is the share of runs won; above the line is better."
+        "Difference of log10 regret from CMA-ES of the same kind: quartiles and whiskers at 1.5 "
+        "times their distance (points beyond are not drawn); the number is the share of runs won; "
+        "below the line is better."
     )
     return Panel(f"{name}, {metric}", caption, 3.0, draw)
 

@@ -14,6 +14,7 @@ from noisewise_bench.experiments.paper._methods import (
     CMA,
     EXACT,
     RB,
+    RB_SAFE,
     RES5,
     RES10,
     SIDES,
@@ -30,9 +31,10 @@ from noisewise_bench.sheets import MEANING, function_of
 from noisewise_bench.tables import Column, Table, fixed
 from noisewise_bench.task import Row
 
-ROLES = (CMA, RES5, RES10, UH, RB, EXACT)
+ROLES = (CMA, RES5, RES10, UH, RB, RB_SAFE, EXACT)
 FUNCTIONS = tuple(f"f{function}" for function in CONVERGENCE)
 METRICS = ("best-evaluated", "recommended")
+SHORT = {"best-evaluated": "best evaluated", "recommended": "recommended"}
 
 
 def grids(scale: Scale) -> list[Grid]:
@@ -62,16 +64,31 @@ def _panel(rows: Sequence[Row], side: str, function: str, metric: str) -> Panel:
             found = of(here, method=SIDES[side].get(role, ""))
             if not found:
                 continue
+            if role == RB_SAFE and metric == "best-evaluated":
+                continue  # the same points are evaluated
             at, quartiles = _quartiles(found, metric)
             ax.plot(at, quartiles[1], label=role, **{**look[role], "marker": ""})
-            ax.fill_between(at, quartiles[0], quartiles[2], color=look[role]["color"], alpha=0.12)
-        ax.set(xscale="log", xlabel="evaluations", ylabel=f"log10 {metric}")
+            ax.fill_between(at, quartiles[0], quartiles[2], color=look[role]["color"], alpha=0.1)
+            depth = _depth(found)
+            marks = [i for i in (10, 100) if i < depth]
+            spent = np.array(marks) * found[0].spent / depth
+            heights = np.interp(np.log(spent), np.log(at), quartiles[1])
+            ax.plot(spent, heights, look[role]["marker"], color=look[role]["color"], markersize=5)
+        ax.set(xscale="log", xlabel="evaluations", ylabel=f"log10 regret, {SHORT[metric]}")
+        ax.set_xticks([10, 100, 1000], ["10", "100", "1000"])
 
     caption = (
         f"Median and quartiles over instances of log10 regret, {side}: above the best evaluated "
-        "point (published metric), below the recommended one."
-    )
+        "point (published metric), below the recommended one. Markers: where the median run has "
+        "completed 10 and 100 generations; a line without its second marker never gets to 100. "
+        + ("RB-PEM, restart-safe, returns its best mean before any restart." if side == "as run"
+           else "")
+    ).strip()  # fmt: skip
     return Panel(f"{function}, {side}", caption, 2.5, draw)
+
+
+def _depth(rows: Sequence[Row]) -> int:
+    return int(np.median([row.generations or 0 for row in rows]))
 
 
 def _quartiles(rows: Sequence[Row], metric: str) -> tuple[FloatArray, FloatArray]:
@@ -97,10 +114,10 @@ def _table(rows: Sequence[Row], side: str, functions: Sequence[str]) -> Table:
             found = of(rows, method=SIDES[side].get(role, ""))
             found = [row for row in found if function_of(row.problem) == function]
             if found:
-                depth = int(np.median([row.generations or 0 for row in found]))
-                known = [CONVERGENCE[int(function[1:])][role]] if side == "as run" else []
+                published = CONVERGENCE[int(function[1:])].get(role, float("nan"))
+                known = [published] if side == "as run" else []
                 medians = [median_log10(found, metric) for metric in METRICS]
-                body.append((function, role, len(found), depth, *known, *medians))
+                body.append((function, role, len(found), _depth(found), *known, *medians))
     notes = tuple(f"{metric}: {MEANING[metric]}." for metric in METRICS)
     return Table(f"Final median log10 regret, {side}, B = 100d", columns, tuple(body), notes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from noisewise_bench.experiments.paper._methods import (
     CMA,
     EXACT,
     RB,
+    RB_SAFE,
     RES5,
     RES10,
     RIDGE,
     SIDES,
     SWITCH,
+    SWITCH_SAFE,
     UH,
     named,
     role_looks,
@@ -27,11 +29,11 @@ from noisewise_bench.experiments.paper._methods import (
 from noisewise_bench.experiments.paper._problems import noisy
 from noisewise_bench.experiments.paper._published import DEPTH, DEPTH_REGRET, RB_OVER_CMA
 from noisewise_bench.figures import Panel
-from noisewise_bench.sheets import MEANING, value
+from noisewise_bench.sheets import MEANING
 from noisewise_bench.tables import Column, Table, fixed
 from noisewise_bench.task import Row
 
-ROLES = (CMA, RB, RIDGE, SWITCH, RES5, RES10, UH, EXACT)
+ROLES = (CMA, RB, RB_SAFE, RIDGE, SWITCH, SWITCH_SAFE, RES5, RES10, UH, EXACT)
 METRICS = ("best-evaluated", "recommended")
 
 
@@ -57,7 +59,10 @@ def make(rows: list[Row], scale: Scale) -> Output:
             _table(rows),
             duel_table("Each against CMA-ES of its kind, B = 100d", ("kind", "method"), entries),
         ],
-        [Plot([_panel(rows, s, metric) for metric in METRICS for s in SIDES], 2, 4.6)],
+        [
+            Plot([_panel(rows, s, m, "generations") for m in METRICS for s in SIDES], 2, 4.6),
+            Plot([_panel(rows, s, m, "cost") for m in METRICS for s in SIDES], 2, 4.6),
+        ],
     )
 
 
@@ -99,26 +104,53 @@ def _table(rows: Sequence[Row]) -> Table:
     return Table("Depth, cost and median log10 regret, B = 100d", columns, tuple(body), notes)
 
 
-def _panel(rows: Sequence[Row], side: str, metric: str) -> Panel:
+#: Axis -> label, ticks, and what the figure says.
+AXES: Final = {
+    "generations": (
+        "generations (depth)",
+        (25, 50, 100, 250),
+        "against depth: if depth were what counts, points would fall from left to right",
+    ),
+    "cost": (
+        "evaluations per candidate (fidelity)",
+        (1, 2, 5, 10),
+        "against what a candidate costs, the other side of the same bargain: if fidelity were "
+        "what counts, points would fall from left to right",
+    ),
+}
+
+
+def _panel(rows: Sequence[Row], side: str, metric: str, axis: str) -> Panel:
     look = role_looks()
+    xlabel, ticks, said = AXES[axis]
 
     def draw(ax: Any) -> None:
-        for role in ROLES:
-            found = of(rows, method=SIDES[side].get(role, ""))
-            if found:
-                logs = np.log10([value(row, metric) for row in found])
-                style = {"color": look[role]["color"], "marker": look[role]["marker"]}
-                depth = _cost(found)[1]
-                ax.plot(depth, np.mean(logs), linestyle="", markersize=8, label=role, **style)
-        ax.set(xscale="log", xlabel="generations (depth)", ylabel=f"mean log10 {metric}")
-        ax.set_xticks([25, 50, 100, 250], ["25", "50", "100", "250"])
+        base = SIDES[side][CMA]
+        for i, role in enumerate(role for role in ROLES if role in SIDES[side]):
+            found = of(rows, method=SIDES[side][role])
+            if not found or (metric == "best-evaluated" and role in (RB_SAFE, SWITCH_SAFE)):
+                continue  # restart-safe runs evaluate the same points
+            d = duel(rows, SIDES[side][role], base, metric)
+            at = _cost(found)[axis == "generations"] * 1.012 ** (i - 4)  # beside each other
+            colour = look[role]["color"]
+            if role != CMA:
+                ax.plot([at, at], [d.low, d.high], color=colour, linewidth=1.2)
+            ax.plot(
+                at, 0.0 if role == CMA else d.mean, linestyle="", markersize=7, label=role,
+                color=colour, marker=look[role]["marker"],
+            )  # fmt: skip
+        ax.axhline(0.0, color="black", linewidth=0.8)
+        ax.set(xscale="log", xlabel=xlabel, ylabel="decades from CMA-ES")
+        ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
         ax.minorticks_off()
 
     caption = (
-        "Mean log10 regret on the high-misranking functions against depth: if depth were what "
-        "counts, points would fall from left to right."
+        "Mean difference of log10 regret to CMA-ES of the same kind, below the line is better, "
+        f"{said}."
+        " Bars: 95 % intervals that draw whole functions; points of equal place stand beside each "
+        "other."
     )
-    return Panel(side, caption, 2.9, draw)
+    return Panel(f"{side}, {metric}", caption, 2.9, draw)
 
 
 ARTIFACT = Artifact(

@@ -11,9 +11,11 @@ from noisewise_bench.experiments.paper._methods import (
     EXACT,
     ONE_ENGINE,
     RB,
+    RB_SAFE,
     RIDGE,
     SIDES,
     SWITCH,
+    SWITCH_SAFE,
     UH,
     named,
 )
@@ -23,7 +25,7 @@ from noisewise_bench.sheets import MEANING, function_of
 from noisewise_bench.tables import Column, Table, fixed
 from noisewise_bench.task import Row
 
-ROLES = (CMA, UH, RB, RIDGE, SWITCH, EXACT)
+ROLES = (CMA, UH, RB, RB_SAFE, RIDGE, SWITCH, SWITCH_SAFE, EXACT)
 BUDGET = "100d"
 
 
@@ -53,7 +55,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
     # How much of the published gain is left against a better baseline?
     entries += [
         (("as run against one engine", role), duel(rows, AS_RUN[role], ONE_ENGINE[CMA], m), None)
-        for role in (CMA, RB, SWITCH)
+        for role in (CMA, RB, RB_SAFE, SWITCH, SWITCH_SAFE)
         for m in metrics
     ]
     title = f"Against CMA-ES over the 15 functions together, B = {BUDGET}"
@@ -79,7 +81,7 @@ def _medians(rows: list[Row], side: str, metric: str) -> Table:
         for role in roles:
             cells.append(median_log10(of(here, method=SIDES[side][role]), metric))
             if published:
-                cells.append(HIGH_MEDIANS[int(function[1:])][role])
+                cells.append(HIGH_MEDIANS[int(function[1:])].get(role, float("nan")))
         body.append(tuple(cells))
     notes = (f"{metric}: {MEANING[metric]}.",)
     title = f"Median log10 {metric} regret, {side}, B = {BUDGET}"

@@ -52,14 +52,16 @@ Entry = tuple[tuple[str, ...], Duel, Published | None]
 def grids(scale: Scale) -> list[Grid]:
     as_run, engine = named("as run", SWITCH, *RIVALS), named("one engine", SWITCH, *RIVALS)
     dimensions = (10, 20, 40)
-    seeds = range(1, 1 + scale.pick(quick=1, full=50))
     return [
         Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances()), as_run, ["200d"], [1]),
         Grid.of(noisy(scale, "bbob-noisy", dimensions, scale.instances()), engine, ["200d"], [1]),
         Grid.of(tasks(scale), as_run, ["own"], [1]),
         Grid.of(tasks(scale), engine, ["own"], [1]),
         Grid.of(
-            [f"task/{task}/s{s}" for task in SMALL for s in seeds], as_run, [SMALL_BUDGET], [1]
+            [f"task/{task}/s{s}" for task in SMALL for s in scale.seeds()],
+            as_run,
+            [SMALL_BUDGET],
+            [1],
         ),
     ]
 

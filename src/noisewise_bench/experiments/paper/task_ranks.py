@@ -80,7 +80,9 @@ def _table(places: Sequence[str], ranks: FloatArray, side: str, metric: str) -> 
 
 def _panel(places: Sequence[str], ranks: FloatArray, title: str) -> Panel:
     def draw(ax: Any) -> None:
-        ax.imshow(ranks, cmap="Blues_r", vmin=1, vmax=len(ROLES) + 1, aspect="auto")
+        shown = ax.imshow(ranks, cmap="Blues_r", vmin=1, vmax=len(ROLES), aspect="auto")
+        bar = ax.figure.colorbar(shown, ax=ax, orientation="horizontal", shrink=0.8, pad=0.02)
+        bar.set_label("median rank")
         for (y, x), rank in np.ndenumerate(ranks):
             ax.text(
                 x, y, f"{rank:g}", ha="center", va="center", fontsize=7,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.paper._artifact import Artifact, Output, Plot, Scale
 from noisewise_bench.experiments.paper._duel import Duel, duel, duel_table, of
@@ -20,6 +22,7 @@ METHODS = {
 }
 BASE = {"as run": AS_RUN[CMA], "one engine": ONE_ENGINE[CMA]}
 METRICS = ("best-evaluated", "recommended")
+MLP = "mlp-digits-b16"
 REACH = 1.2  # decades shown
 Entry = tuple[tuple[str, ...], Duel, None]
 
@@ -32,6 +35,8 @@ def grids(scale: Scale) -> list[Grid]:
         names = [BASE[kind], *methods.values()]
         found.append(Grid.of(problems, names, ["200d"], [1]))
         found.append(Grid.of(tasks(scale), names, ["own"], [1]))
+        network = [f"task/{MLP}/s{seed}" for seed in scale.seeds()]
+        found.append(Grid.of(network, names, [scale.pick(quick="4d", full="own")], [1]))
     return found
 
 
@@ -39,7 +44,8 @@ def make(rows: list[Row], scale: Scale) -> Output:
     places = {
         f"functions, d = {d}": of(rows, suite="bbob-noisy", dimension=d) for d in (10, 20, 40)
     }
-    places |= {task: [r for r in of(rows, suite="task") if task_of(r) == task] for task in TASKS}
+    at = of(rows, suite="task")
+    places |= {task: [r for r in at if task_of(r) == task] for task in (*TASKS, MLP)}
     entries: list[Entry] = []
     for kind, methods in METHODS.items():
         for place, here in places.items():
@@ -62,16 +68,20 @@ def _panel(entries: Sequence[Entry], kind: str, metric: str) -> Panel:
             y = -places.index(names[1]) + (0.15 if first else -0.15)
             colour, marker = ("#0072B2", "o") if first else ("#D55E00", "s")
             label = f"tau = {names[2]}" if names[1] == places[0] else None
-            ax.plot([-e.low, -e.high], [y, y], color=colour)
-            ax.plot(-e.mean, y, marker=marker, color=colour, linestyle="", label=label)
+            ax.plot(np.clip([e.low, e.high], -REACH, REACH), [y, y], color=colour)
+            at = float(np.clip(e.mean, -REACH, REACH))
+            ax.plot(at, y, marker=marker, color=colour, linestyle="", label=label)
+            if at != e.mean and np.isfinite(e.mean):  # not cut in silence
+                side = "left" if at < 0 else "right"
+                ax.text(at, y, f" {e.mean:+.1f} ", ha=side, va="bottom", fontsize=7, color=colour)
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.set_yticks([-i for i in range(len(places))], places)
-        ax.set(xlabel="mean reduction of log10 regret", xlim=(-REACH, REACH))
+        ax.set(xlabel="decades from CMA-ES", xlim=(-1.05 * REACH, 1.05 * REACH))
 
     caption = (
-        "Mean reduction of log10 regret by probe-and-switch relative to CMA-ES of its kind, with "
-        f"95 % bootstrap intervals; right of the line is better. Cut at {REACH} decades: the cost "
-        "of CartPole can be zero, whose logarithm is arbitrary."
+        "Mean difference of log10 regret of probe-and-switch from CMA-ES of its kind, with 95 % "
+        f"intervals; left of the line is better. What is beyond {REACH} decades stands at the edge "
+        "with its value: the cost of CartPole can be zero, whose logarithm is arbitrary."
     )
     return Panel(f"{kind}, {metric}", caption, 3.0, draw)
 
