@@ -15,7 +15,14 @@ from noisewise import race
 from noisewise._types import FloatArray
 from noisewise.noise.estimate import Estimate
 from noisewise.noise.recent import Recent
-from noisewise.outlook import Outlook, RunnerUp, _noise_share, _runner_up, misranking_shown
+from noisewise.outlook import (
+    Outlook,
+    RunnerUp,
+    _noise_of_pairs,
+    _noise_share,
+    _runner_up,
+    misranking_shown,
+)
 from noisewise.report import facts, text
 from noisewise.report.page import page
 from noisewise.report.progress import Progress
@@ -113,6 +120,34 @@ def test_more_evaluations_shorten_the_interval() -> None:
     assert 30 <= n <= 37
     assert "400 more evaluations of this point" in " ".join(found.sentences())
     assert "70 more evaluations" in " ".join(found.sentences(70))
+
+
+def test_a_longer_search_is_foretold_where_the_noise_is_the_same_everywhere() -> None:
+    """The noise at the recommended point is 0.35; multiplicative noise falls with the value."""
+    for elsewhere, pace, known in (
+        (0.3, 0.01, True),
+        (0.9, 0.0, True),
+        (1.2, 0.0, False),
+        (0.1, 0.0, False),
+        (math.nan, 0.0, True),
+        (math.nan, 0.01, False),
+    ):
+        found = an_outlook(noise_elsewhere=elsewhere, pace=pace, noise_share=0.5)
+        assert math.isnan(found.width_of_longer_search(1200)) != known
+        assert ("would know its own answer" in " ".join(found.sentences(1200))) == known
+        differs = elsewhere > 1.1 or elsewhere < 0.2
+        assert ("elsewhere it was" in " ".join(found.sentences())) == differs
+
+
+def test_the_noise_elsewhere_is_that_of_reevaluations() -> None:
+    rng = np.random.default_rng(0)
+    seen = Recent(10**6)
+    seen.add(np.zeros((3, 1)), rng.normal(size=(3, 1)))
+    assert math.isnan(_noise_of_pairs(seen))
+    values = 100.0 * rng.normal(size=(4000, 1)) + 2.0 * rng.normal(size=(4000, 3))
+    values[::7, 1], values[::9, 0] = math.nan, math.inf
+    seen.add(np.zeros((4000, 1)), values)
+    assert _noise_of_pairs(seen) == pytest.approx(2.0, rel=0.05)
 
 
 @pytest.mark.parametrize(

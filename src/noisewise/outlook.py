@@ -22,8 +22,11 @@ _SPREAD_OVER = 20
 _PROGRESS = 0.3
 #: A runner-up counts as worse from this many standard errors on.
 _CLEAR = 2.0
-#: Fewer re-evaluations than this say nothing about the misranking.
+#: Fewer re-evaluations than this say nothing about the misranking or the noise.
 _ENOUGH = 5
+#: The noise differs between points if its standard deviation at the recommended one and that of
+#: candidates that were evaluated again differ by more than this factor.
+_SAME_NOISE = 3.0
 
 
 class RunnerUp(NamedTuple):
@@ -58,6 +61,8 @@ class Outlook:
     improvement: float = math.nan
     #: Decades of regret gained per evaluation at the end, by the fall of the step size.
     pace: float = math.nan
+    #: Standard deviation of the noise at the candidates that were evaluated again.
+    noise_elsewhere: float = math.nan
 
     @property
     def noise(self) -> float:
@@ -71,8 +76,12 @@ class Outlook:
 
     def width_of_longer_search(self, more: int) -> float:
         """Length of the interval to expect if the search had ``more`` evaluations and measured
-        its answer with the default share of them."""
+        its answer with the default share of them. nan where the noise at that answer may be
+        another: the noise differs between points, or nothing says that it does not and the search
+        was still closing in."""
         n = self.estimate.n
+        if self.noise_differs or (math.isnan(self.noise_elsewhere) and self._closing_in):
+            return math.nan
         kept = reserve.reserve(self.budget + more, self.dimension).confirm
         return estimates.expected_width(self.estimate, kept - n) if n and kept else math.nan
 
@@ -80,6 +89,16 @@ class Outlook:
         """Further evaluations of the point after which the interval should be at most ``width``
         long; None if that cannot be said."""
         return estimates.evaluations_for(self.estimate, width)
+
+    @property
+    def _closing_in(self) -> bool:
+        return self.pace * self.budget > _PROGRESS
+
+    @property
+    def noise_differs(self) -> bool:
+        """Whether the noise at the recommended point is clearly not that of other candidates."""
+        here, elsewhere = self.noise, self.noise_elsewhere
+        return here > _SAME_NOISE * elsewhere or elsewhere > _SAME_NOISE * here
 
     @property
     def enough(self) -> str:
@@ -97,7 +116,7 @@ class Outlook:
             return f"the model expects the best point to be better by {left:.2g}{should}"
         if math.isnan(self.pace):
             return ""
-        if self.pace * self.budget > _PROGRESS:
+        if self._closing_in:
             return "the search was still closing in when the budget ended: more should help"
         if self.estimate.kind == "exact":
             return "the step size no longer fell: more evaluations would gain little"
@@ -127,6 +146,7 @@ class Outlook:
         return (
             f"about {self.noise_share:.0%} of the variance of the newest values is noise "
             f"(standard deviation {self.noise:.2g})"
+            + (f"; elsewhere it was {self.noise_elsewhere:.2g}" if self.noise_differs else "")
         )
 
     def _more(self, more: int | None) -> str:
@@ -161,7 +181,8 @@ def of(search: Search, found: Estimate) -> Outlook:
     repeats = 1.0 + ledger.reevaluation / max(1, ledger.base)
     share = _noise_share(run.seen, out.noise**2 / repeats)
     improvement = search.method.improvement(run.memory) if search.done else math.nan
-    return replace(out, noise_share=share, improvement=improvement)
+    elsewhere = _noise_of_pairs(run.seen)
+    return replace(out, noise_share=share, improvement=improvement, noise_elsewhere=elsewhere)
 
 
 def _runner_up(told: race.Race) -> RunnerUp | None:
@@ -183,6 +204,17 @@ def _noise_share(seen: Recent, noise: float) -> float:
         return math.nan
     variance = float(np.var(good[-k:], ddof=1))
     return min(1.0, noise / variance) if variance > 0.0 else math.nan
+
+
+def _noise_of_pairs(seen: Recent) -> float:
+    """Standard deviation of the noise from the first two values of candidates that were evaluated
+    again; nan for too few."""
+    pairs = [values[:, :2] for _, values in seen.rounds if values.shape[1] > 1]
+    if not pairs:
+        return math.nan
+    both = np.concatenate(pairs)
+    d = np.diff(both[np.isfinite(both).all(axis=1)])
+    return float(np.sqrt(0.5 * np.mean(d * d))) if len(d) >= _ENOUGH else math.nan
 
 
 def estimated(

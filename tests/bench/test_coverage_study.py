@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,9 +73,14 @@ def test_runs_without_an_interval_are_misses() -> None:
 
 
 def test_a_run_of_twice_the_budget_stands_beside_what_was_expected() -> None:
-    found = runs.measure(runs.Case("cma-es", "gaussian", "sphere", 2, 200, 1, kind="double"))
+    found = runs.measure(runs.Case("watchful", "gaussian", "sphere", 2, 200, 1, kind="double"))
     assert 0.3 < found.predicted < 3.0
-    assert coverage.outlook([found]).rows[0][5] == found.predicted
+    assert coverage.outlook([found]).rows[0][4:7] == (1, found.predicted, found.predicted)
+    assert coverage.gains([found]).rows == ()  # there is no model
+    assert found.actual_gain < found.possible_gain
+    case = replace(found.case, method="auto", budget=30)
+    modelled = replace(found, case=case, expected_gain=2.0, possible_gain=3.0, actual_gain=1.0)
+    assert coverage.gains([found, modelled]).rows[0][3:] == (1, 2.0, 3.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize(("law", "landscape"), [("lognormal", "sphere"), ("win-loss", "ellipsoid")])

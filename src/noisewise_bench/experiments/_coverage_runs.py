@@ -57,9 +57,10 @@ class Outcome:
     #: Length of the interval that was expected after the doubling, over the one that came.
     predicted: float = _NAN
     #: The improvement that the model expected, what there was to gain, and what the doubling
-    #: brought, each over the standard deviation of the noise or, without, over the value.
+    #: brought, each over the standard deviation of the noise.
     expected_gain: float = _NAN
     possible_gain: float = _NAN
+    actual_gain: float = _NAN
 
 
 def measure(case: Case) -> Outcome:
@@ -71,7 +72,7 @@ def measure(case: Case) -> Outcome:
     slack = 1e-12 * abs(truth)  # an exact value is the same number, up to rounding
     sd = objective.deviation(x)
     known = 2.0 * 1.96 * sd / math.sqrt(at_x) if at_x else _NAN
-    cost = predicted = expected = possible = _NAN
+    cost = predicted = expected = possible = actual = _NAN
     if case.kind == "pair":
         plain, _, _ = _minimize(case, 0, case.budget)
         cost = math.log10(_regret(objective, x) / _regret(objective, plain.x))
@@ -83,6 +84,7 @@ def measure(case: Case) -> Outcome:
         if sd > 0.0:
             expected = r.outlook.improvement / sd
             possible = (truth - objective.least) / sd
+            actual = (truth - objective.expected(np.asarray(longer.x, dtype=float))) / sd
     return Outcome(
         case,
         bool(low - slack <= truth <= high + slack),
@@ -94,6 +96,7 @@ def measure(case: Case) -> Outcome:
         predicted,
         expected,
         possible,
+        actual,
     )
 
 

@@ -92,13 +92,8 @@ def weak(outcomes: Sequence[Outcome], by: Sequence[str]) -> Table:
 
 def against(older: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
     """The version before beside this one, on the same problems."""
-    same = {(o.case.law, o.case.landscape, o.case.dimension, o.case.budget) for o in older}
-    newer = [
-        o
-        for o in outcomes
-        if o.case.method == "auto"
-        and (o.case.law, o.case.landscape, o.case.dimension, o.case.budget) in same
-    ]
+    same = {_problem(one) for one in older}
+    newer = [one for one in outcomes if one.case.method == "auto" and _problem(one) in same]
     old, new = _grouped(older, ("law",)), _grouped(newer, ("law",))
     rows = tuple(
         (
@@ -124,34 +119,50 @@ def against(older: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Table:
     return Table("Before and after: auto with default settings", columns, rows)
 
 
+def _problem(one: Outcome) -> tuple[Any, ...]:
+    case = one.case
+    return case.law, case.landscape, case.dimension, case.budget, case.seed
+
+
 def outlook(outcomes: Sequence[Outcome]) -> Table:
-    """What was expected of twice the budget, and what it brought."""
-    groups = _grouped(outcomes, ("law", "dimension", "budget"))
+    """The length of the interval that was expected of twice the budget, over the one that came."""
     rows = []
-    for key, group in groups.items():
+    for key, group in _grouped(outcomes, ("law", "dimension", "budget")).items():
         ratio = [one.predicted for one in group if not math.isnan(one.predicted)]
         low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9]) if ratio else [math.nan] * 3
-        gains = [one for one in group if not math.isnan(one.expected_gain)]
-        rows.append(
-            (
-                *key,
-                len(group),
-                float(low),
-                float(middle),
-                float(high),
-                median([one.expected_gain for one in gains]),
-                median([one.possible_gain for one in gains]),
-            )
-        )
+        rows.append((*key, len(group), len(ratio), float(low), float(middle), float(high)))
     columns = (
         *(Column(name) for name in ("noise", "d", "budget", "runs")),
+        Column("said", meaning="runs that said a length: none if the noise differs by point"),
         Column("10 %", fixed, "expected length over actual length"),
         Column("median", fixed, "of the same"),
         Column("90 %", fixed, "of the same"),
-        Column("expected gain", fixed, "improvement the model expects, in standard deviations"),
-        Column("possible gain", fixed, "value at x minus the optimum's, likewise"),
     )
     return Table("Expected length of the interval after doubling", columns, tuple(rows))
+
+
+def gains(outcomes: Sequence[Outcome]) -> Table:
+    """By how much a model expected the best point to be better than the returned one, by how much
+    it was, and what twice the budget brought; in standard deviations of the noise."""
+    rows = []
+    known = [one for one in outcomes if not math.isnan(one.expected_gain)]
+    for key, group in _grouped(known, ("law", "dimension", "budget")).items():
+        three = [
+            [getattr(one, name) for one in group]
+            for name in ("expected_gain", "possible_gain", "actual_gain")
+        ]
+        within = np.mean([0.5 * b <= a <= 2.0 * b for a, b in zip(*three[:2], strict=True)])
+        rows.append((*key, len(group), *map(median, three), float(within)))
+    columns = (
+        *(Column(name) for name in ("noise", "d", "budget", "runs")),
+        Column("expected", fixed, "improvement that the model expects, median"),
+        Column("possible", fixed, "value at x minus that of the optimum, median"),
+        Column("brought", fixed, "value at x minus that of the run with twice the budget, median"),
+        Column(
+            "within 2", _percent, "runs whose expectation is within a factor of two of possible"
+        ),
+    )
+    return Table("Expected improvement", columns, tuple(rows))
 
 
 def by_number(outcomes: Sequence[Outcome]) -> Table:

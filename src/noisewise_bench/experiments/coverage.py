@@ -24,6 +24,7 @@ from noisewise_bench.experiments._coverage_runs import Case, Outcome, cases
 from noisewise_bench.experiments._coverage_tables import (
     against,
     by_number,
+    gains,
     mean,
     median,
     outlook,
@@ -45,8 +46,11 @@ AUTO = {
 }
 #: The same for the other methods; `gp` is slow and has the smallest cell only.
 OTHERS = {(2, 50): 1, (5, 200): 1}
-#: Where the outlook is compared with a run of twice the budget.
+#: More instances of a noise whose coverage the others leave unclear, up to so many evaluations.
+UNCLEAR, MORE, UP_TO = "heteroscedastic", (2, 3), 2000
+#: Where the outlook is compared with a run of twice the budget, without and with a model.
 DOUBLED = ((2, 500), (5, 500), (20, 1000))
+MODELLED = ((2, 100), (5, 150))
 #: Confirmations of runs with 50 to 200, 500, 2000 and 20,000 evaluations.
 FRESH = (8, 13, 27, 85)
 DOUBLED_LAWS = ("gaussian", "t3", "lognormal", "heteroscedastic", "win-loss")
@@ -63,12 +67,13 @@ def standard() -> list[Case]:
             found += cases([cell], [method], laws, range(10 * i + 1, 10 * i + n + 1))
     for cell, n in AUTO.items():
         found += cases([cell], ["auto"], laws, range(1, n + 1))
-    return found + cases([(2, 50)], ["gp"], laws, [1])
+    found += cases([(2, 50)], ["gp"], laws, [1])
+    return found + cases([c for c in AUTO if c[1] <= UP_TO], ["auto"], [UNCLEAR], MORE)
 
 
 def doubled() -> list[Case]:
     """Runs beside ones of twice the budget."""
-    return cases(DOUBLED, ["auto"], DOUBLED_LAWS, [1], "auto", "double")
+    return cases((*DOUBLED, *MODELLED), ["auto"], DOUBLED_LAWS, [1], "auto", "double")
 
 
 def before(wanted: Sequence[Case]) -> list[Case]:
@@ -76,7 +81,7 @@ def before(wanted: Sequence[Case]) -> list[Case]:
     return [
         Case(c.method, c.law, c.landscape, c.dimension, c.budget, c.seed, "default", "alone")
         for c in wanted
-        if c.method == "auto" and c.seed <= 2 and c.budget <= 2000
+        if c.method == "auto" and c.seed == 1 and c.budget <= 2000
     ]
 
 
@@ -97,7 +102,7 @@ def page(
         table("By dimension and budget", own, ("method", "dimension", "budget")),
         weak(outcomes, ("method", "law", "dimension", "budget")),
     ]
-    tables += [outlook(longer)] if longer else []
+    tables += [outlook(longer), gains(longer)] if longer else []
     tables += [by_number(alone)] if alone else []
     tables.append(table("All cells", outcomes, ("method", "law", "dimension", "budget")))
     few = [one for one in own if one.case.budget < 500]
@@ -118,7 +123,13 @@ def page(
         "it is a probability, and under Cauchy's law the median. The length is relative to that of "
         "someone who knew the point and the noise and spent the same confirmations. The cost is "
         "paid in regret: positive numbers mean that the evaluations kept for the answer were "
-        "missed by the search.",
+        "missed by the search."
+        + (
+            f" {UNCLEAR.capitalize()} noise has {1 + len(MORE)} instances of each landscape up to "
+            f"{UP_TO} evaluations, because 43 of 48 runs with one left open whether 90 % hold."
+            if any(one.case.seed in MORE for one in own)
+            else ""
+        ),
         f"All runs: {mean(outcomes, lambda one: one.covered):.1%} covered, median length "
         f"{median([one.length for one in outcomes]):.2f}. Mean cost of `{own[0].case.method}` in "
         f"log10 regret: {cost}.",
