@@ -6,6 +6,7 @@
 | ```` ```python title="train.py" ```` (any language) | writes that file into the folder |
 | ```` ```sh ```` | runs it with bash in the same folder, stopping at the first error |
 | ```` ```text ```` right after one of these | is what they print (unless a comment is between) |
+| printed with a 95 % interval and a true mean value | demands that the one holds the other |
 | any of them below `<!-- not run: why -->` | only reads it: Python compiles, commands parse |
 
 Run as a program, this file executes pages: for every line "page<tab>folder" on stdin it answers
@@ -32,6 +33,8 @@ _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```\s*?$",
     re.MULTILINE | re.DOTALL,
 )
+_INTERVAL = re.compile(r"95 % interval (\S+) to ([-+.\w]+)")
+_TRUTH = re.compile(r"^true mean value .*: (\S+)$", re.MULTILINE)
 _NOT_RUN = re.compile(r"<!--\s*not run:?\s*(.*?)\s*-->\s*\Z")
 
 
@@ -93,16 +96,26 @@ def execute(page: Path) -> None:
             printed = None
         elif block.language == "python":
             printed = _python(block, names)
+            _hold_the_truth(block, printed)
         elif block.language == "sh":
             printed = _shell(block)
-        elif block.language == "text" and block.follows and printed is not None:
-            _compare(block, printed)
+        elif block.language == "text":
+            _hold_the_truth(block, block.body)
+            if block.follows and printed is not None:
+                _compare(block, printed)
 
 
 def _compare(block: Block, printed: str) -> None:
     """Line breaks and spaces aside."""
     if block.body.split() != printed.split():
         raise SystemExit(f"{block.place}: the page says\n{block.body}\nbut it is\n{printed}")
+
+
+def _hold_the_truth(block: Block, text: str) -> None:
+    """An interval that is shown beside the true value holds it."""
+    found, truth = _INTERVAL.search(text), _TRUTH.search(text)
+    if found and truth and not float(found[1]) <= float(truth[1]) <= float(found[2]):
+        raise SystemExit(f"{block.place}: the interval does not hold the truth:\n{text}")
 
 
 def _create(block: Block) -> None:

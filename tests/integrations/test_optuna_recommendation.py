@@ -126,3 +126,22 @@ def test_a_trial_that_lacks_parameters_is_no_model() -> None:
     study.optimize(branching, n_trials=8)
     asks = {"a": {"only_a", "deep"}}.get(recommended_params(study).params["kind"], set())
     assert asks <= set(recommended_params(study).params)
+
+
+def test_failures_of_the_recommendation_are_told() -> None:
+    def failing(trial: optuna.Trial) -> float:
+        value = branching(trial)
+        return value if trial.number < 30 or trial.number % 2 else float("nan")
+
+    study = study_of(30)
+    study.optimize(failing, n_trials=30)
+    before = recommended_params(study)
+    assert (before.n_values, before.n_failures, before.kind) == (0, 0, "unknown")
+    assert np.isnan(before.standard_error)
+    assert "(not measured)" in str(before)
+    study.optimize(failing, n_trials=6)
+    best = recommended_params(study)
+    assert (best.n_values, best.n_failures) == (3, 3)
+    assert best.value == pytest.approx(np.mean([t.value for t in study.trials[31::2]]))
+    assert best.interval[0] < best.value < best.interval[1]
+    assert str(best).endswith(", of the 3 successes in 6)")

@@ -158,9 +158,7 @@ def gains(outcomes: Sequence[Outcome]) -> Table:
         Column("expected", fixed, "improvement that the model expects, median"),
         Column("possible", fixed, "value at x minus that of the optimum, median"),
         Column("brought", fixed, "value at x minus that of the run with twice the budget, median"),
-        Column(
-            "within 2", _percent, "runs whose expectation is within a factor of two of it"
-        ),
+        Column("within 2", _percent, "runs whose expectation is within a factor of two of it"),
     )
     return Table("Expected improvement", columns, tuple(rows))
 

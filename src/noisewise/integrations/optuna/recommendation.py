@@ -15,6 +15,7 @@ from noisewise.integrations.optuna import records
 from noisewise.integrations.optuna.view import View, latest
 from noisewise.noise.background import Background
 from noisewise.noise.estimate import Estimate, estimate
+from noisewise.outlook import estimated
 
 optuna = extra("optuna")
 
@@ -35,16 +36,17 @@ class Recommended:
     conditional ones. These are taken from one trial, a typical one of the best trials that were
     near to the recommendation.
 
-    ``value`` is the mean of the ``n_values`` trials that measured these very parameters after they
-    had been chosen, ``standard_error`` its standard error. Where there are fewer than two,
-    ``n_values`` is 0 and both are those of the last generation, which was sampled around the
-    recommendation and not selected. nan where too little is known. ``interval`` and ``kind`` are as
-    ``interval`` and ``estimate`` of a `noisewise.Result`: trials after the last of ``n_trials``
-    measure the recommendation.
+    All of ``n_trials`` are spent on the search; trials after the last of them measure the
+    recommendation. ``value``, ``standard_error``, ``interval`` and ``kind`` are the estimate from
+    the ``n_values`` trials that measured these very parameters after they had been chosen, as
+    ``fun``, ``fun_se``, ``interval`` and ``estimate`` of a `noisewise.Result` are, and as text
+    they are shown in the same words. ``n_failures`` such trials failed; the estimate is about the
+    others. Where fewer than two succeeded, ``n_values`` is 0 and ``kind`` "unknown": ``value`` is
+    what the search expects there, and its error is not known (nan).
 
     >>> from noisewise.integrations.optuna import Recommended
-    >>> Recommended({"rate": 0.01}, value=0.5, standard_error=0.1, n_values=10).params
-    {'rate': 0.01}
+    >>> print(Recommended({"rate": 0.01}, 0.5, 0.1, 10, (0.27, 0.73), "mean"))
+    {'rate': 0.01}: 0.5 (95 % interval 0.27 to 0.73)
     """
 
     params: dict[str, Any]
@@ -53,6 +55,14 @@ class Recommended:
     n_values: int
     interval: tuple[float, float] = (math.nan, math.nan)
     kind: str = "unknown"
+    n_failures: int = 0
+
+    def __str__(self) -> str:
+        n = self.n_values + self.n_failures
+        said = estimated(self.value, self.interval, self.kind, n, self.n_failures)
+        if self.n_failures and not self.n_values:
+            said += f"; {self.n_failures} trials of it failed"
+        return f"{self.params}: {said}"
 
 
 def recommended_params(study: Any) -> Recommended:
@@ -77,14 +87,15 @@ def recommended_params(study: Any) -> Recommended:
     model = _model(study, view, best.x)
     params = {} if model is None else _rest(view, model)
     measured = np.array(_measured(study, view, best.x, params))
-    n = len(measured) if len(measured) >= 2 else 0
+    n = int(np.isfinite(measured).sum())
+    failures, n = len(measured) - n, n if n >= 2 else 0
     found = Estimate(best.fun, best.fun_se, *best.interval, best.kind)
     if n:
         found = estimate(measured, background=_noise(study, view))
     params |= view.points.named.decode(best.x)
     value, *ends = (records.minimised(study, v) for v in (found.value, found.low, found.high))
     low, high = sorted(ends)
-    return Recommended(params, value, found.se, n, (low, high), found.kind)
+    return Recommended(params, value, found.se, n, (low, high), found.kind, failures)
 
 
 def measure(study: Any, trial: Any, view: View, waited: float) -> dict[str, Any]:
@@ -109,10 +120,10 @@ def single_objective(study: Any) -> None:
 
 def _measured(study: Any, view: View, x: FloatArray, rest: dict[str, Any]) -> list[float]:
     """Values, to be minimised, of the trials at the recommendation from which the run has not
-    learnt: those that were to measure it, and those that the user fed back."""
+    learnt: those that were to measure it (+inf: they failed), and those that the user fed back."""
     apart = [*view.confirmations(study), *filter(records.complete, view.foreign().values())]
     return [
-        records.minimised(study, trial.value)
+        records.minimised(study, trial.value) if records.complete(trial) else math.inf
         for trial in apart
         if view.points.has(trial, x)
         and all(trial.params.get(name, value) == value for name, value in rest.items())

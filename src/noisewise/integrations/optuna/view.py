@@ -222,11 +222,11 @@ class View:
         ]
 
     def confirmations(self, study: Any) -> list[Any]:
-        """The completed trials that measured a recommendation of the run."""
+        """The finished trials that were to measure a recommendation of the run."""
         return [
             trial
             for trial in records.trials(study)
-            if records.complete(trial)
+            if trial.state.is_finished()
             and self._marked(trial).get("kind") == "confirmation"
             and "id" not in self._marked(trial)
         ]
