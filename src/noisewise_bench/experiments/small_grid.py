@@ -106,11 +106,11 @@ TIERS: Final[dict[str, Tier]] = {
     ),
     "held-out": Tier(
         (
-            Block((4, 7), ("20d", "50d"), (16,), HELD_OUT_NOISES, LANDSCAPES),
-            Block((15,), ("20d",), (16,), HELD_OUT_NOISES, LANDSCAPES),
+            Block((4, 7), ("20d",), (16,), HELD_OUT_NOISES, LANDSCAPES),
+            Block((4,), ("50d",), (16,), HELD_OUT_NOISES, LANDSCAPES),
             Block((4,), ("20d",), (16, 17), (("gaussian", 0.05), ("gaussian", 0.5)), slow=True),
         ),
-        (101, 102, 103),
+        (101, 102),
     ),
 }
 
