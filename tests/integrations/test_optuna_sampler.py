@@ -7,6 +7,7 @@ import logging
 import math
 import pickle
 import sys
+import threading
 import time
 import warnings
 from typing import Any
@@ -192,6 +193,30 @@ def test_nothing_but_failures_falls_back_to_random_trials() -> None:
     assert len(marked) >= 40
     others = [t.params["x"] for t in study.trials if t.number not in marked]
     assert len(set(others)) == len(others) >= 10
+
+
+def test_two_workers_that_begin_at_once_make_one_run() -> None:
+    samplers = [NoisewiseSampler(20, seed=3, search_space=LINE) for _ in range(2)]
+    first = optuna.create_study(sampler=samplers[0])
+    second = optuna.load_study(
+        study_name=first.study_name, storage=first._storage, sampler=samplers[1]
+    )
+    begin = samplers[0]._wanted.begin
+    threads: list[threading.Thread] = []
+
+    def late(*args: Any) -> Any:
+        threads.append(threading.Thread(target=second.ask, args=(LINE,)))
+        threads[0].start()
+        threads[0].join(0.3)  # without the rule it would be done by then
+        return begin(*args)
+
+    object.__setattr__(samplers[0]._wanted, "begin", late)
+    first.ask(LINE)
+    threads[0].join()
+    marks = [mark for _, mark in support.marks(first)]
+    assert len(marks) == 2
+    assert len({mark["run"] for mark in marks}) == 1
+    assert len({mark["id"] for mark in marks}) == 2
 
 
 def test_infinite_values() -> None:

@@ -3,7 +3,8 @@
 - one attribute of the study per search space: the settings of the run (see `begin`);
 - one attribute of each trial of the sampler, its *mark*, with
 
-  - ``kind``: what the trial is for ("start": to learn the search space; "enqueued" by the user);
+  - ``kind``: what the trial is for ("start": to learn the search space; "enqueued" by the user;
+    "begin": its worker is about to write the ``settings`` of this name);
   - ``run`` and ``id``: which evaluation of which run it claims;
   - ``attempt``: how often the evaluation was claimed before, where that trial is taken for dead;
   - ``row``: the point exactly as it was sampled;
@@ -92,8 +93,17 @@ def keep_settings(study: Any, name: str, kept: Mapping[str, Any]) -> None:
     study._storage.set_study_system_attr(study._study_id, name, dict(kept))
 
 
+def beginners(study: Any, name: str) -> set[int]:
+    """Numbers of the trials whose workers are about to write the settings ``name``."""
+    return {
+        trial.number
+        for trial in trials(study)
+        if mark(trial).get("settings") == name and not trial.state.is_finished()
+    }
+
+
 def begin(space: Mapping[str, Any], **options: Any) -> dict[str, Any]:
-    """Settings of a new run over ``space``. Workers with equal options make equal settings."""
+    """Settings of a new run over ``space``."""
     kept = options | {"space": _space_json(space)}
     return kept | {"run": _digest(kept)}
 

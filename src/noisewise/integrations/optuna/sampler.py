@@ -26,6 +26,8 @@ _BaseSampler: Any = optuna.samplers.BaseSampler
 #: How often a worker tries for an evaluation that others claim at the same moment, and the longest
 #: pause between two tries, in seconds.
 _TRIES, _PAUSE = 20, 0.01
+#: Seconds after which a worker that began a run and did not end doing so is taken for dead.
+_PATIENCE = 30.0
 
 
 @final
@@ -200,6 +202,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     def _begun(self, study: Any, trial: Any, name: str, space: Mapping[str, Any]) -> dict[str, Any]:
         """Settings of a new run, or those that another worker kept in the meantime."""
         earlier = latest(study)
+        _wait_to_begin(study, trial, name)
         # Only now: were the earlier run that of another worker over this very space, its settings
         # would be there.
         kept = records.settings(study, name)
@@ -241,6 +244,19 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         me = threading.get_ident()
         others = any(self._asked.get(number) != me for number in view.holders())
         return others and math.isfinite(view.limit(self._overdue))
+
+
+def _wait_to_begin(study: Any, trial: Any, name: str) -> None:
+    """Return when the settings ``name`` are there, or when only this worker may write them: two
+    workers that begin at once would make two runs. As in `View`, a worker says so, looks whether
+    another does, and withdraws if so; one that died while it began is not waited for."""
+    rng, patience = np.random.default_rng(), time.monotonic() + _PATIENCE
+    while records.settings(study, name) is None:
+        records.write(study, trial, {"kind": "begin", "settings": name})
+        if not records.beginners(study, name) - {trial.number} or time.monotonic() > patience:
+            return
+        records.write(study, trial, {"kind": "withdrawn"})
+        time.sleep(rng.uniform(0.0, _PAUSE))
 
 
 def _is_given(trial: Any, space: Mapping[str, Any]) -> bool:
