@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from noisewise import Result
 from noisewise_bench import methods, problems
-from noisewise_bench.digests import before_the_model
+from noisewise_bench.digests import before_the_model, has_a_model
 from noisewise_bench.problem import FloatArray, Method, Oracle
 from noisewise_bench.randomness import global_random_state
 
@@ -92,12 +93,23 @@ def _version(package: str) -> str:
 def _asked(run: Method, d: int, law: str, budget: int) -> list[str]:
     """Every point of one run in the order asked for, then the point it recommends."""
     problem = _Trial(d, law)
-    outcome = run(Oracle(problem, budget, np.random.default_rng(_SEED)), budget, 3)
+    oracle = Oracle(problem, budget, np.random.default_rng(_SEED))
+    if isinstance(run, methods.LibraryMethod):
+        outcome = run(oracle, budget, 3, _until_the_model)
+    else:
+        outcome = run(oracle, budget, 3)
     x = np.asarray(getattr(outcome, "x", outcome), dtype=float)
     points = np.concatenate([*problem.asked, x[None]])
-    noise_share = getattr(outcome, "history", {}).get("noise_share", np.full(1, np.nan))
-    # Fitting a model amplifies rounding, which differs between machines.
-    return _rounded(points if np.isnan(noise_share).all() else points[: before_the_model(len(x))])
+    if isinstance(outcome, Result) and has_a_model(outcome):
+        points = points[: before_the_model(len(x))]
+    return _rounded(points)
+
+
+def _until_the_model(intermediate_result: Result) -> None:
+    """Stop where all points that enter the digest are there: the others take long to propose."""
+    r = intermediate_result
+    if r.nfev >= before_the_model(len(r.x)) and has_a_model(r):
+        raise StopIteration
 
 
 def family(problem: str) -> str:

@@ -97,7 +97,13 @@ class LibraryMethod:
         except (TypeError, ValueError) as error:
             raise BenchError(str(error)) from None
 
-    def __call__(self, oracle: Oracle, budget: int, seed: int) -> Any:
+    def __call__(
+        self,
+        oracle: Oracle,
+        budget: int,
+        seed: int,
+        callback: Callable[[noisewise.Result], None] | None = None,
+    ) -> Any:
         # Exact PEM is a study: it may draw from the noise law without paying.
         extra = {"draws": oracle.draws} if self.name == "pem" else {}
 
@@ -106,6 +112,8 @@ class LibraryMethod:
 
         def report(intermediate_result: Any) -> None:
             oracle.report(intermediate_result.x)
+            if callback is not None:
+                callback(intermediate_result)
 
         return noisewise.minimize(
             oracle,
