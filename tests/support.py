@@ -91,6 +91,12 @@ def population(values: Any, X: FloatArray | None = None) -> Population:
     return Population(X, X, Samples(table), wave=1)
 
 
+def affordable(method: Method, budget: int, most: int = 40) -> int:
+    """The budget, but not more than ``most`` where a model is fitted again and again: enough for
+    the start design, proposals of the model, a few fits and the last phase."""
+    return min(budget, most) if "noise_share" in method.columns else budget
+
+
 def with_population(method: Method, population: int | None) -> Method:
     return dataclasses.replace(method, population=population)
 

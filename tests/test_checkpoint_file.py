@@ -78,6 +78,7 @@ def load(path: Path) -> nw.Optimizer | None:
     return None
 
 
+@pytest.mark.untraced
 def test_truncated_anywhere(tmp_path: Path) -> None:
     path = tmp_path / "run"
     whole = saved(path)
@@ -113,6 +114,7 @@ def test_a_value_that_was_being_written_is_dropped(tmp_path: Path) -> None:
         assert loaded.ask(1)[0].id == 6 + known
 
 
+@pytest.mark.untraced
 def test_one_flipped_bit_anywhere(tmp_path: Path) -> None:
     path = tmp_path / "run"
     text = journalled(path)
@@ -264,6 +266,7 @@ def check(path: Path, content: Any, where: tuple[Any, ...]) -> bool:
     return True
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("confirming", [False, True])
 def test_wrong_fields_are_refused_or_harmless(tmp_path: Path, confirming: bool) -> None:
     """Every field of a run, replaced by values of other kinds, with a valid checksum."""

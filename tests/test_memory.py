@@ -22,6 +22,7 @@ def traced() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
+@pytest.mark.untraced
 def test_memory_does_not_grow(named_method: Method, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row of scalars per generation, twice that while the table doubles, and the table of
     diagnostics; rings are full after the first part of the run."""

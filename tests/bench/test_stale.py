@@ -21,6 +21,8 @@ from noisewise_bench.store import Store
 from noisewise_bench.task import Row
 
 ROOT = Path(__file__).parents[2]
+#: In one process, so that no digest is computed twice.
+pytestmark = pytest.mark.xdist_group("digests")
 METHOD, PROBLEM = "as-run/rb-pem", "bbob-noisy/f110/i1/d10"
 
 
@@ -33,6 +35,7 @@ def fresh() -> Iterator[None]:
         cache.cache_clear()
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("page", stale.pages(ROOT))
 def test_a_page_is_of_this_code_or_says_that_it_is_not(page: str) -> None:
     assert (said := stale.complaint(ROOT, page)) is None, said
@@ -185,6 +188,7 @@ def test_the_front_pages_say_what_made_their_numbers() -> None:
         assert stamp == stamps.union(one for one in sources if one is not None)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", ["auto", "as-run/probe-switch", "peer/pycma", "pem(n_draws=32)"])
 def test_a_method_digest_repeats_itself_whatever_the_global_generators_are(name: str) -> None:
     first = behaviour.of_method(name)

@@ -29,9 +29,10 @@ def test_resume_after_every_tell(method: Method, shuffled: bool, tmp_path: Path)
     def order() -> np.random.Generator | None:
         return np.random.default_rng(3) if shuffled else None
 
-    straight = support.start(method, d=2, budget=45, confirm=2)
+    budget = support.affordable(method, 45, most=20)  # each time a file is loaded, it is rehearsed
+    straight = support.start(method, d=2, budget=budget, confirm=2)
     asked = support.drive(straight, rng=order())
-    opt = through_a_file(support.start(method, d=2, budget=45, confirm=2))
+    opt = through_a_file(support.start(method, d=2, budget=budget, confirm=2))
     again: dict[int, bytes] = {}
     rng = order()
     while not opt.done:

@@ -39,6 +39,7 @@ def server() -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_a_page_runs_as_printed(page: Path, tmp_path: Path, server: subprocess.Popen[str]) -> None:
     assert server.stdin is not None

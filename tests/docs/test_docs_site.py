@@ -16,6 +16,7 @@ from bench_browser import CHROMIUM, Browser
 from docs_blocks import ROOT
 
 
+@pytest.mark.untraced
 def test_the_site(tmp_path: Path) -> None:
     """One test, because building takes longer than all that is looked at."""
     build(tmp_path)

@@ -37,6 +37,7 @@ def test_the_first_example_prints_an_interval_that_holds_the_truth(
     assert float(found[1]) <= truth <= float(found[2])
 
 
+@pytest.mark.xdist_group("digests")
 @pytest.mark.parametrize("page", headline.PAGES)
 def test_the_headline_is_that_of_the_results(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -62,6 +63,7 @@ def test_tables_of_options_are_those_of_the_docstrings(page: str) -> None:
     assert text == options.renewed(text), f"run python -m noisewise_bench.options {page}"
 
 
+@pytest.mark.xdist_group("digests")
 def test_the_headline_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{headline.BEGIN}\nold\n{headline.END}\nafter\n")
@@ -77,6 +79,7 @@ def test_the_headline_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert shown in html.unescape(drawn.read_text(encoding="utf-8")), f"{drawn} is old"
 
 
+@pytest.mark.xdist_group("digests")
 def test_what_the_headline_command_cannot_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

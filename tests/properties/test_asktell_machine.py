@@ -151,4 +151,4 @@ class AskAndTell(RuleBasedStateMachine):
 
 
 AskAndTell.TestCase.settings = settings(max_examples=25, stateful_step_count=40)
-TestAskAndTell = AskAndTell.TestCase
+TestAskAndTell = pytest.mark.untraced(AskAndTell.TestCase)
