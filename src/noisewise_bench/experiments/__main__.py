@@ -1,5 +1,5 @@
-"""Run a study: ``python -m noisewise_bench.experiments NAME``; also coverage, mismatch, seeds,
-small and warm-start."""
+"""Run a study: ``python -m noisewise_bench.experiments NAME``; also coverage, mismatch, mixed,
+policies, seeds, small and warm-start."""
 
 from __future__ import annotations
 

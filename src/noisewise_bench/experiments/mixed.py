@@ -1,4 +1,5 @@
-"""How do our methods and other tools do in noisy mixed spaces?
+"""How our methods and other tools do in noisy mixed spaces:
+``python -m noisewise_bench.experiments mixed``
 
 Each problem has a noise-free value of at least 0, whose minimum, which differs from instance to
 instance, is 0. The regret is that value at the returned parameters.
@@ -10,15 +11,19 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import noisewise as nw
 from noisewise.space import Float, Int, Parameter, Space
+from noisewise_bench import behaviour
+from noisewise_bench.experiments.study import span
 from noisewise_bench.names import BenchError, numbers
 from noisewise_bench.peers._common import library
 from noisewise_bench.peers.optuna import quiet
+from noisewise_bench.stamps import Stamp
 from noisewise_bench.tables import Column, Table
 
 Params = dict[str, Any]
@@ -199,20 +204,24 @@ def _sorted(space: Space) -> tuple[dict[str, Float], dict[str, list[float]], dic
     return reals, steps, kinds
 
 
+OURS = ("auto", "gp", "cma-es")
 RUNS: dict[str, Callable[[Problem, int, int], Params]] = {
-    "auto": ours("auto"),
-    "cma-es": ours("cma-es"),
+    **{name: ours(name) for name in OURS},
     "TPE": tpe,
     "CatCMAwM": catcmawm,
     "random": random,
 }
+#: The model is made for at most so many evaluations.
+_MODEL_UP_TO = 300
 
 
 def table(budget: int, noises: list[float], instances: list[int], tools: list[str]) -> Table:
     """Mean regret of every tool, and in how many instances the first was better and worse."""
-    columns = [Column("problem"), Column("noise")]
-    columns += [Column(name, lambda v: f"{v:.3f}", "mean regret") for name in tools]
-    columns += [Column(f"against {name}", meaning="won - lost by the first") for name in tools[1:]]
+    tools = [name for name in tools if name != "gp" or budget <= _MODEL_UP_TO]
+    columns = [Column("problem"), Column("noise", meaning="its standard deviation")]
+    columns += [Column(name, lambda v: f"{v:.2f}", "mean regret") for name in tools]
+    meaning = f"instances that {tools[0]} won - lost; the others are ties"
+    columns += [Column(f"against {name}", meaning=meaning) for name in tools[1:]]
     body = []
     for family in FAMILIES:
         for noise in noises:
@@ -223,27 +232,64 @@ def table(budget: int, noises: list[float], instances: list[int], tools: list[st
                     found[name].append(one.value(RUNS[name](one, budget, i)))
             first, *others = (np.array(regrets) for regrets in found.values())
             counts = [f"{int((first < b).sum())} - {int((first > b).sum())}" for b in others]
-            body.append((family, noise, *map(np.mean, found.values()), *counts))
-            print(*body[-1], file=sys.stderr, flush=True)
-    notes = (f"Regret without noise, mean over {len(instances)} instances; smaller is better.",)
-    return Table(f"{budget} evaluations", tuple(columns), tuple(body), notes)
+            body.append((family, noise, *(float(np.mean(v)) for v in found.values()), *counts))
+    return Table(f"{budget} evaluations", tuple(columns), tuple(body))
+
+
+def page(tables: list[Table], instances: list[int], tools: list[str], command: str) -> str:
+    """The page, with its stamp."""
+    kinds = "\n".join(
+        f"- {name}: {(make.__doc__ or '').strip()}" for name, make in FAMILIES.items()
+    )
+    used = [name for name in OURS if name in tools]
+    stamp = Stamp(methods={name: behaviour.of_method(name) for name in used})
+    text = [
+        "# Noisy mixed spaces: other tools beside ours",
+        f"Printed by `{command}` (noisewise {nw.__version__}).",
+        "Regret is the noise-free value at the returned parameters; the best has 0. Means are over "
+        f"{len(instances)} instances, which differ in where the best is. All tools spend the same "
+        "number of evaluations with the same Gaussian noise. TPE (multivariate, of Optuna) and "
+        "random search return their best trial, CatCMAwM (of cmaes) the best candidate of its last "
+        "generation: their ordinary answers, for none of them measures a point again. `gp` is left "
+        f"out beyond {_MODEL_UP_TO} evaluations. Problems:",
+        kinds,
+        *(one.markdown() for one in tables),
+        stamp.comment(),
+    ]
+    return "\n\n".join(text) + "\n"
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="noisewise_bench.experiments mixed", description=__doc__)
-    parser.add_argument("--instances", default="1-15", help="such as 1-15")
-    parser.add_argument("--budget", type=int, default=500, help="evaluations (500)")
+    parser = argparse.ArgumentParser(
+        prog="noisewise_bench.experiments mixed", description="Noisy mixed spaces."
+    )
+    parser.add_argument("--instances", default="1-10", help="such as 1-10")
+    parser.add_argument("--budgets", default="100,500", help="evaluations, such as 100,500")
     parser.add_argument("--noise", default="0.1,1", help="standard deviations, such as 0.1,1")
-    parser.add_argument("--tools", default=";".join(RUNS), help="separated by ;, all by default")
+    parser.add_argument("--tools", default=",".join(RUNS), help="such as auto,TPE; all by default")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
     args = parser.parse_args(argv)
     try:
-        tools = args.tools.split(";")
-        if wrong := set(tools) - RUNS.keys():
-            raise BenchError(f"tools takes names of {', '.join(RUNS)}, got {sorted(wrong)}")
-        instances = numbers(args.instances, "instances")
+        tools = args.tools.split(",")
+        if wrong := sorted(set(tools) - RUNS.keys()):
+            raise BenchError(f"tools takes names from {', '.join(RUNS)}, got {wrong[0]!r}")
+        instances, budgets = numbers(args.instances, "instances"), numbers(args.budgets, "budgets")
         noises = [float(text) for text in args.noise.split(",")]
     except (BenchError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(table(args.budget, noises, instances, tools).markdown())
+    tables = [table(budget, noises, instances, tools) for budget in budgets]
+    command = "python -m noisewise_bench.experiments mixed"
+    for name, given in (("instances", span(instances)), ("budgets", args.budgets)):
+        command += f" --{name} {given}" if given != parser.get_default(name) else ""
+    for name in ("noise", "tools"):
+        given = getattr(args, name)
+        command += f" --{name} {given}" if given != parser.get_default(name) else ""
+    text = page(tables, instances, tools, command)
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "mixed.md").write_text(text, encoding="utf-8")
+    for i, one in enumerate(tables, start=1):
+        csv = one.csv().rstrip("\n") + "\n"
+        (args.out / f"mixed-{i}.csv").write_text(csv, encoding="utf-8")
+    print(text)
     return 0
