@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from noisewise._check import shown
+from noisewise._check import real_array, shown
+from noisewise._types import FloatArray
 from noisewise.errors import BadValueError
 
 #: Values beyond this count as this: penalties such as the largest float would overflow in powers.
@@ -58,6 +60,29 @@ def as_measured(value: Any, maximize: bool = False) -> tuple[float, float | None
             f"got {shown(value[1], 60)}"
         )
     return number, None if math.isnan(se) or number == math.inf else se
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What an objective and its constraints returned for one point."""
+
+    value: Any
+    constraints: Any
+
+
+def as_constraints(values: Any) -> FloatArray | None:
+    """Measured constraints as an array, (q,), within ±`LARGEST`; None where one of them is nan or
+    +inf: the evaluation failed."""
+    try:
+        array = np.atleast_1d(real_array(values))
+        fine = array.ndim == 1 and len(array) > 0
+    except Exception:  # whatever its conversion to an array raises
+        fine = False
+    if not fine:
+        raise BadValueError(
+            f"constraints must be one or several real numbers per point, got {shown(values, 60)}"
+        )
+    return None if not (array < math.inf).all() else np.clip(array, -LARGEST, LARGEST)
 
 
 def _real(value: Any) -> float:

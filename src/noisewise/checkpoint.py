@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from noisewise import _data, _files
 from noisewise._check import shown
@@ -34,13 +34,22 @@ _FRESHEN = 5.0
 _SYNC_SHARE = 20.0
 
 
+class Told(NamedTuple):
+    """A value (nan: failed) with its standard error and measured constraints, where known."""
+
+    id: int
+    value: float
+    se: float | None
+    constraints: list[float] | None = None
+
+
 @dataclass(frozen=True)
 class Saved:
     """What a file holds."""
 
     method: Any
     run: Any
-    tells: list[tuple[int, float, float | None]]
+    tells: list[Told]
     #: Whether the method is in the file, too.
     whole: bool
     #: What the user keeps with the run.
@@ -127,7 +136,7 @@ def _state(path: Any, body: bytes) -> tuple[Any, Any, dict[str, Any], dict[str, 
     return kept, run, extra, about
 
 
-def _tells(path: Any, file: IO[bytes]) -> Iterator[tuple[int, float, float | None]]:
+def _tells(path: Any, file: IO[bytes]) -> Iterator[Told]:
     """The values told after the state; what follows the last newline was cut off by a crash. A
     line that is there twice was written again after an interrupt."""
     seen: set[bytes] = set()
@@ -145,16 +154,20 @@ def _tells(path: Any, file: IO[bytes]) -> Iterator[tuple[int, float, float | Non
         number += 1
 
 
-def _told(line: bytes) -> tuple[int, float, float | None]:
-    """Id, value (nan: failed) and standard error; ValueError or its like if it is no such line."""
+def _told(line: bytes) -> Told:
+    """What a line says; ValueError or its like if it is no such line."""
     text, _, crc = line.removesuffix(b"\n").rpartition(b" ")
     if crc.lower() != b"%x" % zlib.crc32(text):
         raise ValueError("checksum")
-    id, value, se = json.loads(text)
+    id, value, se, *more = json.loads(text)
     fine = type(id) is int and (value is None or _is_finite(value))
     if not fine or not (se is None or (_is_finite(se) and se >= 0.0)):
         raise ValueError("not an id, a value and a standard error")
-    return id, math.nan if value is None else float(value), None if se is None else float(se)
+    if more and not (len(more) == 1 and more[0] and all(map(_is_finite, more[0]))):
+        raise ValueError("no constraints")
+    constraints = list(map(float, more[0])) if more else None
+    value = math.nan if value is None else float(value)
+    return Told(id, value, None if se is None else float(se), constraints)
 
 
 def _is_finite(number: Any) -> bool:
@@ -222,6 +235,7 @@ class Journal:
         ids: Sequence[int],
         values: Sequence[float],
         errors: Sequence[float | None] | None = None,
+        constraints: Sequence[Any] | None = None,
     ) -> None:
         """Values are known, in the user's sign. From here on they survive the death of this
         process; that of the machine too, unless they come so fast that flushing would take over
@@ -232,7 +246,10 @@ class Journal:
         lines = []
         for i, id in enumerate(ids):
             value, se = values[i], None if errors is None else errors[i]
-            text = json.dumps([id, value if math.isfinite(value) else None, se]).encode()
+            line = [id, value if math.isfinite(value) else None, se]
+            if constraints is not None and constraints[i] is not None:
+                line.append(constraints[i].tolist())
+            text = json.dumps(line).encode()
             lines.append(b"%s %x\n" % (text, zlib.crc32(text)))
         with _named_errors(self.path):
             self._write(b"".join(lines))

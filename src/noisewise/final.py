@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise import race
+from noisewise import constrained, race
 from noisewise._types import FloatArray, IntArray
 from noisewise.methods.method import Method
 from noisewise.noise.estimate import Estimate, estimate
@@ -41,6 +41,7 @@ def request(method: Method, run: Run) -> Wanted:
         points = method.finalists(run.memory)
         if run.background.deterministic or setup.race == 0:
             points = method.recommend(run.memory).x[None]
+        points = constrained.safe(run, points)
         run.final = Final(points, race.start(len(points), min(setup.race, ledger.remaining)))
         test = setup.adaptive and run.background.untested and setup.batch == 0
         if test and ledger.remaining > 2:
@@ -141,14 +142,15 @@ def recommend(method: Method, run: Run) -> tuple[FloatArray, Estimate]:
     """The point to use (outer coordinates), with an honest estimate of f there."""
     x, fun = method.recommend(run.memory)
     setup, best = run.setup, run.best_value
-    if setup.batch and setup.adaptive and run.background.deterministic:
+    # The luckiest draw is no answer where it may have been lucky about its constraints, too.
+    exact = setup.adaptive and (run.limits is None or _best_is_feasible(run))
+    if setup.batch and exact and run.background.deterministic:
         # A whole batch would be too much for a value that is known.
         return run.best_x.copy(), Estimate(best, 0.0, best, best, "exact", 1)
-    if run.final is not None:
-        x = run.final.chosen
+    x = constrained.safe(run, x[None])[0] if run.final is None else run.final.chosen
     if len(run.confirmed) and run.is_confirmed(x):
         found = estimate(run.confirmed, run.confirmed_errors, run.background)
-        if found.kind == "exact" and run.setup.adaptive and run.best_value < found.value:
+        if found.kind == "exact" and exact and run.best_value < found.value:
             # Without noise the best value seen is what it seems.
             value = run.best_value
             return run.best_x.copy(), replace(found, value=value, low=value, high=value)
@@ -157,3 +159,8 @@ def recommend(method: Method, run: Run) -> tuple[FloatArray, Estimate]:
         if asked_for or found.n > 1 or math.isnan(fun):
             return run.setup.box.outer(x), found
     return run.setup.box.outer(x), Estimate(fun, math.nan, math.nan, math.nan)
+
+
+def _best_is_feasible(run: Run) -> bool:
+    best = run.setup.box.inner(run.best_x)
+    return run.limits is not None and bool(run.limits.sure(best[None])[0])

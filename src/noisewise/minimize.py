@@ -9,11 +9,12 @@ import warnings
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from noisewise import executors, fingerprint
+from noisewise import constrained, executors, fingerprint, methods
 from noisewise._check import arguments, check_seed, flag, one_of, shown
-from noisewise._values import LARGEST, as_measured
+from noisewise._types import FloatArray
+from noisewise._values import LARGEST, Measured, as_constraints, as_measured
 from noisewise.checkpoint import Journal
 from noisewise.errors import BadValueError, EvaluationError
 from noisewise.executors import Evaluator, Outcome
@@ -57,6 +58,7 @@ def minimize(
     interrupt: str = "raise",
     maximize: bool = False,
     batch: int | None = None,
+    constraints: Callable[..., Any] | None = None,
 ) -> Result:
     """Minimise, or maximise, a function that can only be measured with noise.
 
@@ -148,6 +150,12 @@ def minimize(
         so many, only the last one may be smaller. Rounds are multiples of it where the method
         chooses them, and smaller waves are filled up with candidates of the next round. What is
         kept to measure the answer is rounded up, so that it begins with a batch of its own.
+    constraints
+        ``constraints(x, *args)``: one or several noisy values whose means must be at most 0, called
+        with the arguments of ``fun`` (names and seed included) once for each call of ``fun``; both
+        together are one evaluation. nan or +inf: it failed. For methods ``"auto"``, ``"gp"``,
+        ``"watchful"`` and ``"cma-es"``. The result has the entries ``constraints``,
+        ``constraints_se``, ``feasible`` and ``p_feasible``.
 
     Examples
     --------
@@ -164,6 +172,10 @@ def minimize(
     path, limits, objective = _path(checkpoint), _limits(timeout, retries), fun
     named, x0, _ = name_problem(space, x0, bounds)
     fun = fun if named is None else named.objective(fun)
+    if constraints is not None:
+        constrained.check(constraints, methods.resolve(method), vectorized)
+        rule = constraints if named is None else named.objective(constraints)
+        fun = constrained.Both(fun, rule)
     if seeds is not None:
         check_seed(objective, one_of("seeds", seeds, MODES))
     copied = seeds is None
@@ -190,6 +202,8 @@ def minimize(
         try:
             if journal is not None:
                 opt._about["objective"] = fingerprint.of(objective)
+                if constraints is not None:
+                    opt._about["constrained"] = True
                 opt = resume(journal, opt)
             bar = Progress(opt, True, logger.stream()) if progress else None
             return _loop(opt, evaluator, journal, on_error, callback, bar)
@@ -223,16 +237,16 @@ def _loop(
                 while not evaluator.finished:
                     evaluator.receive(block=True)
                 finished = evaluator.finished
-                ids, values, errors = _values(finished, opt, on_error)
+                ids, values, errors, limits = _values(finished, opt, on_error)
                 if journal is not None:
-                    journal.append(ids, _shown(values, opt), errors)
+                    journal.append(ids, _shown(values, opt), errors, limits)
                 whole = False
                 if len(ids) == len(finished):
                     finished.clear()
                 else:
                     for _ in ids:
                         finished.popleft()
-                moved = search.tell(ids, values, errors)
+                moved = search.tell(ids, values, errors, limits)
                 whole = True
             if search.run.round > generation:
                 generation = search.run.round
@@ -256,25 +270,34 @@ def _loop(
     return opt.result()
 
 
-def _values(
-    outcomes: Collection[Outcome], opt: Optimizer, on_error: str
-) -> tuple[list[int], list[float], list[float | None] | None]:
-    """Ids and values to minimise of what came back first, +inf for a failure, and standard errors
-    where the objective returned some; raises where the user wants that. Failures come on their
-    own: they may be due to an interrupt that is just arriving."""
+class _Told(NamedTuple):
+    """What is told: ids, values to minimise (+inf: failed), standard errors and constraints."""
+
+    ids: list[int]
+    values: list[float]
+    errors: list[float | None] | None = None
+    constraints: list[FloatArray | None] | None = None
+
+
+def _values(outcomes: Collection[Outcome], opt: Optimizer, on_error: str) -> _Told:
+    """What came back first, with standard errors and constraints where there are some; raises
+    where the user wants that. Failures come on their own: they may be due to an interrupt that is
+    just arriving."""
     ids: list[int] = []
     values: list[float] = []
     errors: dict[int, float] = {}
+    limits: list[FloatArray | None] = []
     more = opt._search.run.maximize
     # The common case, much faster than one by one: a small sum has small terms only.
     told, found, _ = zip(*outcomes, strict=True)
     if set(map(type, found)) == {float} and sum(map(abs, found)) < LARGEST:
-        return list(told), [-value for value in found] if more else list(found), None
+        return _Told(list(told), [-value for value in found] if more else list(found))
     for id, value, error in outcomes:
         if error is None:
             try:
-                number, se = as_measured(value, more)
+                number, se, constraints = _measured(value, opt)
                 values.append(number)
+                limits.append(constraints)
                 if se is not None:
                     errors[len(ids)] = se
             except BadValueError as wrong:
@@ -284,9 +307,27 @@ def _values(
                 break
             if not _counts_as_failure(error, on_error):
                 raise _evaluation_error(id, error, opt) from error
-            return [id], [math.inf], None
+            return _Told([id], [math.inf])
         ids.append(id)
-    return ids, values, [errors.get(i) for i in range(len(ids))] if errors else None
+    known = [errors.get(i) for i in range(len(ids))] if errors else None
+    return _Told(ids, values, known, limits if any(one is not None for one in limits) else None)
+
+
+def _measured(value: Any, opt: Optimizer) -> tuple[float, float | None, FloatArray | None]:
+    """What an objective returned: value, standard error and constraints. A value whose constraints
+    could not be measured is a failure."""
+    if not isinstance(value, Measured):
+        return *as_measured(value, opt.maximize), None
+    number, se = as_measured(value.value, opt.maximize)
+    constraints, run = as_constraints(value.constraints), opt._search.run
+    if constraints is None:
+        return math.inf, None, None
+    if run.limits is not None and len(constraints) != len(run.limits.measured):
+        raise BadValueError(
+            f"constraints must always return {len(run.limits.measured)} values, got "
+            f"{len(constraints)}"
+        )
+    return number, se, constraints
 
 
 def _shown(values: list[float], opt: Optimizer) -> list[float]:
@@ -317,12 +358,17 @@ def _rescue(opt: Optimizer, evaluator: Evaluator, journal: Journal | None, whole
     for outcome in list(evaluator.finished):
         with contextlib.suppress(Exception):
             if outcome.error is None:
-                value, se = as_measured(outcome.value, opt.maximize)
-                ids, values, errors = [outcome.id], [value], None if se is None else [se]
+                value, se, limits = _measured(outcome.value, opt)
+                told = _Told(
+                    [outcome.id],
+                    [value],
+                    None if se is None else [se],
+                    None if limits is None else [limits],
+                )
                 if journal is not None:
-                    journal.append(ids, _shown(values, opt), errors)
+                    journal.append(told.ids, _shown(told.values, opt), *told[2:])
                 if whole:
-                    opt._search.tell(ids, values, errors)
+                    opt._search.tell(*told)
     evaluator.finished.clear()
 
 

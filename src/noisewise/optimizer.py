@@ -12,10 +12,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from noisewise import checkpoint, earlier, methods, problem, result
+from noisewise import checkpoint, constrained, earlier, methods, problem, result
 from noisewise._check import flag, integer, one_of, shown, whole
 from noisewise._types import FloatArray
-from noisewise._values import LARGEST, as_error, as_value, entries
+from noisewise._values import LARGEST, as_constraints, as_error, as_value, entries
 from noisewise.budget import Ledger
 from noisewise.errors import CheckpointError
 from noisewise.methods import Method
@@ -156,18 +156,36 @@ class Optimizer:
         return trials
 
     @overload
-    def tell(self, id: int, value: float, se: float | None = None, x: Any = None) -> None: ...
+    def tell(
+        self,
+        id: int,
+        value: float,
+        se: float | None = None,
+        x: Any = None,
+        *,
+        constraints: Any = None,
+    ) -> None: ...
     @overload
     def tell(
-        self, id: Sequence[int], value: Sequence[float] | FloatArray, se: Any = None, x: Any = None
+        self,
+        id: Sequence[int],
+        value: Sequence[float] | FloatArray,
+        se: Any = None,
+        x: Any = None,
+        *,
+        constraints: Any = None,
     ) -> None: ...
-    def tell(self, id: Any, value: Any, se: Any = None, x: Any = None) -> None:
+    def tell(
+        self, id: Any, value: Any, se: Any = None, x: Any = None, *, constraints: Any = None
+    ) -> None:
         """The value of a trial, in any order; nan or +inf (-inf with ``maximize``): this
         evaluation failed.
 
         ``se`` is its standard error, where known. ``x`` is the point that was really measured,
         where it is not the trial's: the candidate is moved there. A measurement of the recommended
-        point that is off by more than a twentieth of ``sigma0`` counts as failed. Sequences tell
+        point that is off by more than a twentieth of ``sigma0`` counts as failed. ``constraints``
+        are one or several values measured with it that must be at most 0; a run has them for all
+        of its trials or for none. Sequences tell
         several trials at once. Values of trials that were handed out before the end are accepted
         and counted after it.
         """
@@ -175,15 +193,18 @@ class Optimizer:
         if not several or isinstance(id, str):
             self._check_id(id)
             errors = None if se is None else [as_error(se)]
-            number = as_value(value, self.maximize)
+            numbers, limits = [as_value(value, self.maximize)], None
+            if constraints is not None or self._run.limits is not None:
+                limits = self._limits([constraints], numbers)
             if x is not None:
-                self._tell_moved([int(id)], [number], errors, [x])
+                self._tell_moved([int(id)], numbers, errors, [x], limits)
             else:
-                self._search.tell([int(id)], [number], errors)
+                self._search.tell([int(id)], numbers, errors, limits)
             return
         ids, search = list(id), self._search
         current = search.run.current
-        if se is None and x is None and current is not None and ids == list(current.pending):
+        simple = se is None and x is None and constraints is None and search.run.limits is None
+        if simple and current is not None and ids == list(current.pending):
             array = np.asarray(value)
             plain = array.shape == (len(ids),) and array.dtype.kind in "fiu"
             plain = plain and not isinstance(value, np.ma.MaskedArray)
@@ -198,21 +219,49 @@ class Optimizer:
         if len(set(ids)) < len(ids):
             twice = next(one for one in ids if ids.count(one) > 1)
             raise ValueError(f"trial {twice} is told twice in one call")
-        ids = list(map(int, ids))
+        ids, limits = list(map(int, ids)), None
+        if constraints is not None or search.run.limits is not None:
+            n = len(ids)
+            given = [None] * n if constraints is None else entries("constraints", constraints, n)
+            limits = self._limits(given, values)
         if x is not None:
-            self._tell_moved(ids, values, errors, entries("x", x, len(ids)))
+            self._tell_moved(ids, values, errors, entries("x", x, len(ids)), limits)
         else:
-            search.tell(ids, values, errors)
+            search.tell(ids, values, errors, limits)
+
+    def _limits(self, given: list[Any], values: list[float]) -> list[FloatArray | None]:
+        """The checked constraints of trials with these values, of which those with a constraint
+        that could not be measured become failures."""
+        run, found = self._run, [None if one is None else as_constraints(one) for one in given]
+        told = next((len(one) for one in found if one is not None), 0)
+        q = told if run.limits is None else len(run.limits.measured)
+        if run.limits is None and run.ledger.told > run.ledger.failures:
+            raise ValueError("constraints must be told with every trial, got trials without them")
+        constrained.check_method(self.method)
+        for i, one in enumerate(found):
+            if given[i] is None and values[i] < math.inf:
+                raise ValueError(f"constraints must be told with every trial, {q} values, got None")
+            if one is None:
+                values[i] = math.inf
+            elif len(one) != q:
+                raise ValueError(f"constraints must always be {q} values, got {len(one)}")
+        return found
 
     def _tell_moved(
-        self, ids: list[int], values: list[float], errors: Any, points: list[Any]
+        self,
+        ids: list[int],
+        values: list[float],
+        errors: Any,
+        points: list[Any],
+        limits: list[FloatArray | None] | None = None,
     ) -> None:
         """Tell trials that were measured at ``points``, each of them a point or None."""
         box, search = self._run.setup.box, self._search
         rows = [None if x is None else earlier.point(x, box, self._space) for x in points]
         for i, (id, row) in enumerate(zip(ids, rows, strict=True)):
             counts = row is None or search.measured_at(id, row)
-            search.tell([id], [values[i] if counts else math.inf], errors and [errors[i]])
+            value, constraints = values[i] if counts else math.inf, limits and [limits[i]]
+            search.tell([id], [value], errors and [errors[i]], constraints if counts else None)
 
     def add(self, X: Any, y: Any, se: Any = None) -> None:
         """Measurements made elsewhere, at any time: points ``X`` in rows, or by name where the
@@ -398,9 +447,9 @@ class Optimizer:
                 rehearse(saved.method, saved.run)
             opt._search, opt._extra = Search(saved.method, saved.run), saved.extra
             opt._about, opt._space = saved.about, named(saved.about, saved.run.setup.box.dimension)
-            for id, value, se in saved.tells:
+            for told in saved.tells:
                 opt.ask()  # as the process that wrote them did before each
-                opt.tell(id, value, se)
+                opt.tell(told.id, told.value, told.se, constraints=told.constraints)
         except Exception as error:  # a file may hold anything
             raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
         opt._search.hand_out_again()

@@ -52,6 +52,8 @@ class Population:
         Whether the candidates share their seeds: slot by slot, all were evaluated under the same.
     shifted
         Whether `comparable` removed what such seeds add to all values, which is noise.
+    told
+        The samples as they were measured, where infeasible candidates have other values here.
     """
 
     X: FloatArray
@@ -66,6 +68,7 @@ class Population:
     seeds: IntArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.intp))
     common: bool = False
     shifted: bool = False
+    told: Samples | None = None
 
     @classmethod
     def of(cls, X: FloatArray, sampled: FloatArray) -> Population:
@@ -121,8 +124,11 @@ class Population:
         self.pending = {}
 
     def lowest(self) -> tuple[int, float]:
-        """Index and value of the candidate with the smallest value; +inf without a success."""
-        values = self.samples.values
+        """Index and value of the candidate with the smallest value, among those whose constraints
+        were met as measured; +inf without a success."""
+        values, limits = self.samples.values, self.samples.limits
+        if limits is not None:
+            values = np.where((limits > 0.0).any(axis=2), np.inf, values)
         k, slots = values.shape
         by_candidate = values.reshape(k) if slots == 1 else np.fmin.reduce(values, axis=1)
         if self.pending:
@@ -195,13 +201,15 @@ class Population:
     def check(self, n: int, next_id: int) -> None:
         """Raise `DataError` unless this is a population of ``n`` coordinates that could be."""
         values, k = self.samples.values, len(self.X)
-        errors, places = self.samples.errors, list(self.pending.values())
+        errors, limits = self.samples.errors, self.samples.limits
+        places = list(self.pending.values())
         fine = (
             self.X.shape == self.sampled.shape == (k, n)
             and k > 0
             and values.ndim == 2
             and len(values) == k
             and (errors is None or errors.shape == values.shape)
+            and (limits is None or (limits.ndim == 3 and limits.shape[:2] == values.shape))
             and (len(self.origins) == 0 or self.origins.shape[1:] == (n,))
             and len(self.origins) <= k
             and bool(np.isfinite(self.X).all() and not np.isinf(self.origins).any())

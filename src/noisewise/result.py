@@ -11,6 +11,7 @@ from noisewise import outlook
 from noisewise._types import FloatArray
 
 if TYPE_CHECKING:
+    from noisewise.models.limits import Limits
     from noisewise.noise.estimate import Estimate
     from noisewise.run import Run
     from noisewise.search import Search
@@ -91,6 +92,12 @@ class Result(dict[str, Any]):
     #: Values by name, where the problem has a space; else None.
     params: dict[str, Any] | None
     params_best_observed: dict[str, Any] | None
+    #: Only with measured constraints: estimates of their means at ``x`` and the standard errors,
+    #: whether all estimates are at most 0, and the chance that all means are.
+    constraints: FloatArray
+    constraints_se: FloatArray
+    feasible: bool
+    p_feasible: float
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -123,6 +130,8 @@ class Result(dict[str, Any]):
             ("method", str(self.method)),
             ("message", str(self.message)),
         ]
+        if "constraints" in self:
+            rows.insert(2, ("constraints", self._constraints()))
         rows += [("warning", text) for text in self.get("warnings", [])]
         width = max(len(name) for name, _ in rows)
         gap = "\n" + " " * (width + 2)
@@ -135,6 +144,12 @@ class Result(dict[str, Any]):
         n, failed = self.n_confirmations, self.n_confirmations_failed
         return outlook.estimated(self.fun, self.interval, self.estimate, n, failed)
 
+    def _constraints(self) -> str:
+        """The estimated constraints and how sure it is that they are met."""
+        pairs = zip(self.constraints, self.constraints_se, strict=True)
+        said = ", ".join(f"{g:.3g} ± {s:.2g}" for g, s in pairs)
+        return f"{said} (feasible with probability {self.p_feasible:.2g})"
+
     def summary(self, more: int | None = None) -> str:
         """The answer, how sure it is, and what ``more`` evaluations would buy, as text; ``more`` is
         the budget again if it is not given.
@@ -146,6 +161,8 @@ class Result(dict[str, Any]):
         ...
         """
         lines = [f"fun: {self._value()}"]
+        if "constraints" in self:
+            lines.append(f"constraints: {self._constraints()}")
         lines += self.outlook.sentences(more)
         lines += [f"warning: {text}" for text in self.warnings]
         return "\n".join(lines)
@@ -171,7 +188,7 @@ def of(search: Search) -> Result:
     lucky_x, luckiest = _luckiest(search)
     lucky, sign = luckiest < math.inf, -1.0 if run.maximize else 1.0
     status = BUDGET_SPENT if search.done and run.status == RUNNING else run.status
-    return Result(
+    found = Result(
         x=x,
         fun=best.value,
         fun_se=best.se,
@@ -197,6 +214,23 @@ def of(search: Search) -> Result:
         message=_message(search, status, lucky, more, told.deterministic is True),
         maximize=run.maximize,
     )
+    if run.limits is not None:
+        _add_constraints(found, run, run.limits)
+    return found
+
+
+def _add_constraints(found: Result, run: Run, limits: Limits) -> None:
+    """What is known about the constraints at the recommended point."""
+    x = run.setup.box.inner(found.x)[None]
+    g, s = limits.predict(x)
+    found.constraints, found.constraints_se = g[:, 0], s[:, 0]
+    found.feasible, found.p_feasible = bool((g <= 0.0).all()), float(limits.chance(x)[0])
+    found.success = found.success and found.feasible
+    if not found.feasible:
+        found.warnings.append(
+            "no point was found that meets the constraints: x is the nearest to one, with a chance "
+            f"of {found.p_feasible:.2g}"
+        )
 
 
 def _history(run: Run) -> dict[str, FloatArray]:

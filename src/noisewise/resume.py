@@ -56,6 +56,7 @@ def _arguments(opt: Optimizer) -> dict[str, Any]:
         "maximize": opt.maximize,
         "seeds": None if run.seeds is None else run.seeds.mode,
         "batch": setup.batch or None,
+        "constraints": "given" if opt._about.get("constrained") else None,
         "data": opt._about.get("data"),
         "rng": run.seed,  # None if it is no number, which may mean any
         "extra": opt.extra,

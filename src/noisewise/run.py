@@ -13,6 +13,7 @@ from noisewise._types import FloatArray
 from noisewise.budget import Ledger
 from noisewise.history import History
 from noisewise.methods.method import Method, Setup
+from noisewise.models.limits import Limits
 from noisewise.noise.background import Background
 from noisewise.noise.recent import Recent
 from noisewise.population import SEARCH, Population
@@ -143,6 +144,8 @@ class Run:
     unused: int = 0
     #: What decides the seeds of trials; None: the user wants none.
     seeds: Seeds | None = None
+    #: What is known about measured constraints; None: there are none.
+    limits: Limits | None = None
 
     def is_confirmed(self, x: FloatArray) -> bool:
         """Whether the values of the confirmation are those of ``x`` (inner coordinates)."""
@@ -163,6 +166,7 @@ class Run:
             ("archive", self.seen.fits(n)),
             ("race", self.final is None or self.final.check(n)),
             ("seeds", self._seeds_fit()),
+            ("constraints", self.limits is None or self.limits.fits(n)),
         ):
             if not fine:
                 raise DataError(f"its {what} does not fit together")

@@ -11,7 +11,7 @@ from itertools import repeat
 
 import numpy as np
 
-from noisewise import final, seeding
+from noisewise import constrained, final, seeding
 from noisewise._types import FloatArray
 from noisewise.methods.evolution import mean_of
 from noisewise.methods.method import Earlier, Method, Now, default_population, everyone
@@ -265,9 +265,14 @@ class Search:
         return None
 
     def tell(
-        self, ids: list[int], values: Sequence[float], errors: Sequence[float | None] | None = None
+        self,
+        ids: list[int],
+        values: Sequence[float],
+        errors: Sequence[float | None] | None = None,
+        constraints: Sequence[FloatArray | None] | None = None,
     ) -> bool:
         """Values of trials that are waited for, within the range of `as_value`; +inf: failed.
+        ``constraints`` were measured with them, always as many.
         Those that come after the end are counted and change nothing else. Returns whether there
         may be new trials to ask for."""
         run, current = self.run, self.run.current
@@ -277,7 +282,8 @@ class Search:
         run.ledger.told += len(ids)
         if math.inf in values:
             run.ledger.failures += sum(value == math.inf for value in values)
-        if errors is None and current is not None and ids == list(current.pending):
+        plain = errors is None and constraints is None
+        if plain and current is not None and ids == list(current.pending):
             current.put_all(values)
             self._settle()
             self._learn_the_rest()
@@ -292,6 +298,11 @@ class Search:
                 part.samples.values[place] = values[i]
             else:
                 part.samples.put(*place, values[i], errors[i])
+            limits = None if constraints is None else constraints[i]
+            if limits is not None:
+                if run.limits is None:
+                    run.limits = constrained.begin(run.setup, len(limits))
+                part.samples.put_limits(*place, limits)
             if part is run.current and (run.setup.late or not part.pending):
                 self._settle()
         self._learn_the_rest()
@@ -337,6 +348,7 @@ class Search:
         """All trials of a wave are told: ask for more, or close the round."""
         if population.kind != SEARCH:
             self._note_best(population)
+            constrained.learn(self.run, population)
             final.settle(self.run, population)
             return
         population.wave += 1
@@ -348,14 +360,16 @@ class Search:
         run, samples = self.run, population.samples
         smallest = self._note_best(population)
         run.barren, run.fruitless = run.barren + 1, run.fruitless + len(population)
-        if smallest < math.inf:
+        if smallest < math.inf or np.isfinite(samples.values).any():  # the latter: not feasible
             run.barren = run.fruitless = 0
         else:
             population.failed = True
         run.seen.add(population.X, samples.values)
         setup, ledger = run.setup, run.ledger
         seeding.compare(self.method, run, population)
-        run.memory, info = self.method.learn(run.memory, population, self._now(), run.bootstrap)
+        constrained.learn(run, population)
+        shown = constrained.seen_by(self.method, run, population)
+        run.memory, info = self.method.learn(run.memory, shown, self._now(), run.bootstrap)
         misranking = math.nan
         if samples.values.shape[1] > 1:
             misranking, again = displacement(samples, population.common)

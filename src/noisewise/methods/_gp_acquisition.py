@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from noisewise._types import FloatArray
+from noisewise._types import BoolArray, FloatArray
 from noisewise.models import kernel
 from noisewise.models.gp import Posterior
 from noisewise.models.model import normal_nodes
 
 
-def knowledge(process: Posterior, C: FloatArray, best: FloatArray) -> FloatArray:
+def knowledge(
+    process: Posterior, C: FloatArray, best: FloatArray, allowed: BoolArray | None = None
+) -> FloatArray:
     """Knowledge gradient: by how much one noisy measurement at each row of ``C`` is expected to
     lower the smallest posterior mean among ``best``, the rows of ``C`` with the smallest means,
-    and the row itself.
+    and the row itself. Rows of ``C`` that are not ``allowed`` do not count among the smallest.
 
     A measurement at c moves the mean at a by cov(a, c) / sqrt(var(c) + noise) times a standard
     normal number (Frazier, Powell and Dayanik 2009); its expectation is a quadrature.
@@ -22,7 +24,9 @@ def knowledge(process: Posterior, C: FloatArray, best: FloatArray) -> FloatArray
     Z_c = kernel.scaled(C, process.hyper)
     prior = kernel.variance(Z_c, process.hyper)
     var = np.maximum(prior - np.einsum("ij,ij->j", V_c, V_c), 1e-12 * prior)
-    low = np.argsort(mean_c, kind="stable")[: len(best)]
+    among = mean_c if allowed is None else np.where(allowed, mean_c, np.inf)
+    most = len(best) if allowed is None else min(len(best), int(allowed.sum()))
+    low = np.argsort(among, kind="stable")[:most]
     mean_b, V_b = process.project(best)
     mean = np.concatenate([mean_b, mean_c[low]])
     V = np.hstack([V_b, V_c[:, low]])

@@ -18,10 +18,18 @@ import numpy as np
 from noisewise._types import FloatArray, IntArray
 from noisewise.methods import _gp_feasible as feasible
 from noisewise.methods._gp_acquisition import descend
-from noisewise.methods._gp_search import Memory, candidates, modelled, reach, start_size
+from noisewise.methods._gp_search import (
+    Memory,
+    candidates,
+    modelled,
+    reach,
+    safest,
+    start_size,
+)
 from noisewise.methods.method import Sensitivity
 from noisewise.models import kernel
 from noisewise.models.gp import Posterior
+from noisewise.models.limits import LIKELY
 from noisewise.models.model import local
 
 #: Largest ratio of the axes' variances in the distribution handed over.
@@ -51,6 +59,9 @@ def finalists(memory: Memory, most: int = 5) -> FloatArray:
     average = ranked[:5].mean(axis=0)
     points = [minimum(memory, process), *ranked[: most - 2]]
     points += [average] if feasible.likely(memory.measured, average[None])[0] else []
+    if memory.limits is not None:
+        sure = memory.limits.sure(memory.frame.outer(np.array(points)))
+        points = [points[0], *(x for x, fine in zip(points[1:], sure[1:], strict=True) if fine)]
     lengths = np.exp(process.hyper.lengths)
     chosen: list[FloatArray] = []
     for x in points:
@@ -73,9 +84,12 @@ def recommend(memory: Memory, among: FloatArray | None = None) -> Answer:
 
 
 def minimum(memory: Memory, process: Posterior) -> FloatArray:
-    """The minimiser of the posterior mean, by descent from the best measured points."""
+    """The minimiser of the posterior mean, by descent from the best measured points; under
+    constraints, where they are almost certainly met."""
     low, high = memory.frame.low, memory.frame.high
     ranked = _ranked(memory, process)
+    if memory.limits is not None:
+        return safest(memory, memory.limits, process, ranked)
     found = np.array([descend(process, x, low, high, 30) for x in ranked[:3]])
     likely = feasible.likely(memory.measured, found)
     if not likely.all():  # a success is one, whatever the model expects between them
@@ -93,6 +107,9 @@ def improvement(memory: Memory) -> float:
     process = model.posterior
     x = minimum(memory, process)
     X = np.vstack([x, candidates(memory, process, x, rng)])
+    if memory.limits is not None:
+        likely = memory.limits.chance(memory.frame.outer(X)) >= LIKELY
+        X = np.vstack([x, X[1:][likely[1:]]])
     mean, covariance = process.joint(X)
     values, B = np.linalg.eigh(covariance)
     root = B * np.sqrt(np.maximum(values, 0.0))

@@ -19,6 +19,7 @@ from noisewise.methods import _gp_acquisition as acquisition
 from noisewise.methods import _gp_feasible as feasible
 from noisewise.models import past as earlier
 from noisewise.models.gp import Posterior
+from noisewise.models.limits import LIKELY, Limits
 from noisewise.models.measurements import Measurements
 from noisewise.models.model import Fit, Model, local, refit
 from noisewise.models.past import Past
@@ -30,6 +31,8 @@ WINDOW = 40
 #: Candidates: uniform in the box, and around the best point; best measured points at which a
 #: candidate's measurement may lower the posterior mean.
 _GLOBAL, _LOCAL, _ALTERNATIVES = 100, 200, 30
+#: Rounds of candidates in which the lowest feasible point is looked for.
+_ROUNDS = 6
 #: Values that are remembered; of more, the oldest are dropped. The model uses the nearest of them.
 _REMEMBERED = 1000
 #: Share of the steps that leave the box and are reflected; the others end on its face.
@@ -83,6 +86,8 @@ class Memory:
     told: FloatArray
     #: Earlier data; without any, all that was measured is the run's own.
     past: Past | None = None
+    #: Measured constraints, in the caller's coordinates.
+    limits: Limits | None = None
 
     @property
     def own(self) -> Measurements:
@@ -185,9 +190,44 @@ def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> F
     X = process.groups.X
     order = np.argsort(process.smoothed(), kind="stable")
     best = X[order[:_ALTERNATIVES]]
+    if memory.limits is not None:
+        return _feasible(memory, memory.limits, process, X[order], rng)
     C = candidates(memory, process, best[0], rng)
     value = acquisition.knowledge(process, C, best) * feasible.chance(memory.measured, C)
     return np.asarray(C[int(np.argmax(value))])
+
+
+def _feasible(
+    memory: Memory, limits: Limits, process: Posterior, X: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """The same under constraints, from points sorted by smoothed value: only what is probably
+    feasible can be the answer, and a measurement counts by its chance to be feasible. Before
+    anything is, the candidate with the best chance."""
+    known = limits.log_chance(memory.frame.outer(X))
+    best = X[known >= np.log(LIKELY)][:_ALTERNATIVES]
+    centre = best[0] if len(best) else X[int(np.argmax(known))]
+    C = candidates(memory, process, centre, rng)
+    chance = limits.log_chance(memory.frame.outer(C))
+    if len(best) == 0:
+        return np.asarray(C[int(np.argmax(chance))])
+    value = acquisition.knowledge(process, C, best, chance >= np.log(LIKELY))
+    value *= np.exp(chance) * feasible.chance(memory.measured, C)
+    return np.asarray(C[int(np.argmax(value))])
+
+
+def safest(memory: Memory, limits: Limits, process: Posterior, X: FloatArray) -> FloatArray:
+    """The lowest point of the posterior mean that is almost certainly feasible, by random steps
+    from the rows of ``X``, always the same ones; without such a point, the most feasible one."""
+    rng, frame = np.random.default_rng(0), memory.frame
+    for _ in range(_ROUNDS):
+        X = X[feasible.likely(memory.measured, X)]
+        sure = X[limits.sure(frame.outer(X))]
+        if len(sure):
+            x = sure[int(np.argmin(process.mean(sure)))]
+        else:
+            x = frame.inner(limits.most_feasible(frame.outer(X)))
+        X = np.vstack([x, candidates(memory, process, x, rng)[_GLOBAL:]])
+    return np.asarray(x)
 
 
 def candidates(

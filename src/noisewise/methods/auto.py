@@ -33,6 +33,7 @@ from noisewise.methods.method import (
     Size,
 )
 from noisewise.methods.watchful import Watchful, WatchfulMemory
+from noisewise.models.limits import Limits
 from noisewise.population import Population
 
 #: Where the model is in charge: evaluations in all, at least and at most per coordinate, and
@@ -79,6 +80,7 @@ class Auto(Method):
 
     name: ClassVar[str] = "auto"
     rank_based: ClassVar[bool] = False
+    constrained: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = (*Watchful.columns, "noise_share")
 
     covariance: str = "auto"
@@ -179,6 +181,12 @@ class Auto(Method):
         values = np.where(seen.ok, seen.y, np.inf)
         strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
         memory.handed_over, memory.model, memory.strategy = len(seen.y), None, strategy
+
+    def limit(self, memory: AutoMemory, limits: Limits) -> AutoMemory | None:
+        if memory.model is None:
+            return None
+        memory.model = self._gp.limit(memory.model, limits)
+        return memory
 
     def absorb(self, memory: AutoMemory, data: Earlier) -> AutoMemory | None:
         method, inner = self._charge(memory)

@@ -29,6 +29,7 @@ class CMAES(CMAOptions):
     """
 
     name: ClassVar[str] = "cma-es"
+    constrained: ClassVar[bool] = True
 
     def weigh(
         self, memory: EvolutionMemory, population: Population, rng: np.random.Generator

@@ -143,7 +143,7 @@ class EvolutionStrategy(Method):
         if population.failed:  # nothing to learn from
             memory.generation += 1
             return memory, Info((before.sigma, math.nan, c_mean))
-        around = population.samples.first
+        around = (population.told or population.samples).first
         population = population.comparable(discount=not self.weighs_errors)
         weights, memory = self.weigh(memory, population, rng)
         X, sampled = population.X, population.sampled

@@ -7,7 +7,7 @@ The model is in `noisewise.models`, what it proposes in `_gp_search`, what it an
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from noisewise.methods.method import (
     Setup,
     Size,
 )
+from noisewise.models.limits import Limits
 from noisewise.models.past import first_look
 from noisewise.population import Population
 
@@ -61,6 +62,7 @@ class GP(Method):
 
     name: ClassVar[str] = "gp"
     rank_based: ClassVar[bool] = False
+    constrained: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = ("noise_share",)
 
     population: int | None = None
@@ -105,6 +107,10 @@ class GP(Method):
         with single():
             memory.model = gp.learn(model, X, samples.values[i, slot], errors)
             return memory, Info((noise_share(memory.model),))
+
+    def limit(self, memory: GPMemory, limits: Limits) -> GPMemory:
+        memory.model = replace(memory.model, limits=limits)
+        return memory
 
     def absorb(self, memory: GPMemory, data: Earlier) -> GPMemory | None:
         model = memory.model
@@ -157,6 +163,7 @@ class GP(Method):
             and bool((frame.unit > 0.0).all() and (model.spread > 0.0).all())
             and seen.fits(n)
             and (model.past is None or model.past.check(n))
+            and (model.limits is None or model.limits.fits(n))
             and model.told.shape == (len(model.told), 3)
             and model.fit.hyper.lengths.shape == (n,)
         )

@@ -30,6 +30,7 @@ import numpy as np
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
 from noisewise.core.box import Box
+from noisewise.models.limits import Limits
 from noisewise.population import Population
 
 NOTHING: IntArray = np.empty(0, dtype=np.intp)
@@ -153,6 +154,8 @@ class Method(ABC):
     name: ClassVar[str]
     #: Whether only the order of the values counts, not the values themselves.
     rank_based: ClassVar[bool] = True
+    #: Whether measured constraints can be told.
+    constrained: ClassVar[bool] = False
     #: Columns of the history that `learn` fills.
     columns: ClassVar[tuple[str, ...]] = ()
 
@@ -196,6 +199,11 @@ class Method(ABC):
     def absorbed(self, memory: Any) -> str:
         """What came of measurements made elsewhere, in plain words; empty if there were none."""
         return ""
+
+    def limit(self, memory: Any, limits: Limits) -> Any | None:
+        """The memory with what is known about measured constraints, before the round is learnt
+        from; None: values of candidates that are probably infeasible are replaced by worse ones."""
+        return None
 
     def finalists(self, memory: Any) -> FloatArray:
         """Points (inner coordinates, rows) among which the last evaluations decide, the preferred

@@ -148,6 +148,7 @@ class Watchful(EvolutionStrategy):
     """
 
     name: ClassVar[str] = "watchful"
+    constrained: ClassVar[bool] = True
 
     covariance: str = "auto"
     population: int | None = None

@@ -28,6 +28,8 @@ class Samples:
     values: FloatArray
     #: Standard error the user gave with a value; nan where none was given. None: never given.
     errors: FloatArray | None = None
+    #: Constraints measured with each value, (k, r, q), nan where none were. None: never given.
+    limits: FloatArray | None = None
 
     def extend(self, slots: int) -> None:
         """Make room for ``slots`` evaluations per candidate."""
@@ -35,6 +37,9 @@ class Samples:
             self.values = _widened(self.values, slots)
             if self.errors is not None:
                 self.errors = _widened(self.errors, slots)
+            if self.limits is not None:
+                parts = [_widened(one, slots) for one in np.moveaxis(self.limits, 2, 0)]
+                self.limits = np.stack(parts, axis=2)
 
     def put(self, candidate: int, slot: int, value: float, se: float | None) -> None:
         """Store one value; a failure is stored as +inf."""
@@ -44,9 +49,20 @@ class Samples:
                 self.errors = np.full(self.values.shape, np.nan)
             self.errors[candidate, slot] = se
 
+    def put_limits(self, candidate: int, slot: int, limits: FloatArray) -> None:
+        """Store the constraints that were measured with a value."""
+        if self.limits is None:
+            self.limits = np.full((*self.values.shape, len(limits)), np.nan)
+        self.limits[candidate, slot] = limits
+
     def rows(self, which: BoolArray) -> Samples:
         """Those of some candidates only."""
-        return Samples(self.values[which], None if self.errors is None else self.errors[which])
+        errors, limits = self.errors, self.limits
+        return Samples(
+            self.values[which],
+            None if errors is None else errors[which],
+            None if limits is None else limits[which],
+        )
 
     def join(self, later: Samples) -> Samples:
         """Those of these candidates, then those of the ``later`` ones."""
@@ -54,9 +70,14 @@ class Samples:
         self.extend(slots)
         later.extend(slots)
         values = np.concatenate((self.values, later.values))
-        if self.errors is None and later.errors is None:
-            return Samples(values)
-        return Samples(values, np.concatenate((self._errors(), later._errors())))
+        joined = Samples(values)
+        if self.errors is not None or later.errors is not None:
+            joined.errors = np.concatenate((self._errors(), later._errors()))
+        known = self.limits if self.limits is not None else later.limits
+        if known is not None:
+            q = known.shape[2]
+            joined.limits = np.concatenate((self._limits(q), later._limits(q)))
+        return joined
 
     def beside(self, later: Samples) -> Samples:
         """Those of the same candidates: these, then the ``later`` ones."""
@@ -67,6 +88,9 @@ class Samples:
 
     def _errors(self) -> FloatArray:
         return np.full(self.values.shape, np.nan) if self.errors is None else self.errors
+
+    def _limits(self, q: int) -> FloatArray:
+        return np.full((*self.values.shape, q), np.nan) if self.limits is None else self.limits
 
     @property
     def first(self) -> FloatArray:

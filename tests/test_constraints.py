@@ -1,0 +1,276 @@
+"""Measured constraints: noisy values that must be at most 0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import noisewise as nw
+from noisewise.models.limits import Limits, _kept
+from noisewise.noise.samples import Samples
+
+Array = NDArray[np.float64]
+BOX = [(-2.0, 2.0), (-2.0, 2.0)]
+#: The best feasible point of `_value` under `_limit`.
+BEST = np.array([0.3, -0.1])
+
+
+def _value(x: Array) -> float:
+    return float(((x - np.array([1.0, 0.6])) ** 2).sum())
+
+
+def _limit(x: Array) -> float:
+    """At most 0 up to a line that separates the lowest point from the rest."""
+    return float(x @ np.array([1.0, 1.0]) - 0.2) / 2.0**0.5
+
+
+class Noisy:
+    """Both with noise, and how often they were called."""
+
+    def __init__(self, seed: int, noise: float = 0.2) -> None:
+        self.rng, self.noise = np.random.default_rng([seed, 3]), noise
+        self.calls = [0, 0]
+
+    def value(self, x: Array) -> float:
+        self.calls[0] += 1
+        return _value(x) + self.noise * float(self.rng.normal())
+
+    def limit(self, x: Array) -> float:
+        self.calls[1] += 1
+        return _limit(x) + self.noise * float(self.rng.normal())
+
+    def or_nan(self, x: Array) -> float:
+        return self.value(x) if self.limit(x) <= 0.0 else np.nan
+
+
+def _solve(seed: int, budget: int = 50, noise: float = 0.2, **options: Any) -> nw.Result:
+    noisy = Noisy(seed, noise)
+    options = {"rng": seed, "bounds": BOX, "constraints": noisy.limit} | options
+    r = nw.minimize(noisy.value, budget=budget, **options)
+    assert noisy.calls == [budget, budget]
+    assert r.nfev == budget
+    return r
+
+
+def test_the_answer_is_feasible_and_better_than_with_nan_where_the_best_is_on_the_boundary() -> (
+    None
+):
+    found, with_nan = [], []
+    for seed in range(10):
+        found.append(_solve(seed, 36).x)
+        noisy = Noisy(seed)
+        with_nan.append(nw.minimize(noisy.or_nan, bounds=BOX, budget=36, rng=seed).x)
+    assert sum(_limit(x) <= 0.01 for x in found) >= 9
+    regret, other = (np.array([_value(x) for x in X]) - _value(BEST) for X in (found, with_nan))
+    assert regret.mean() < 0.5 * other.mean()
+
+
+@pytest.mark.parametrize("method", ["watchful", "cma-es"])
+def test_evolution_strategies_find_the_boundary(method: str) -> None:
+    r = _solve(1, 300, method=method)
+    assert _limit(r.x) <= 0.02
+    assert _value(r.x) - _value(BEST) < 0.3
+    assert r.feasible
+    assert r.p_feasible > 0.5
+    assert r.success
+
+
+def test_the_result_says_what_is_known_about_the_constraints() -> None:
+    noisy = Noisy(0)
+
+    def both(x: Array) -> list[float]:
+        return [noisy.limit(x), -x[0] - 1.0]
+
+    r = nw.minimize(noisy.value, bounds=BOX, budget=50, rng=0, constraints=both)
+    truth = np.array([_limit(r.x), -r.x[0] - 1.0])
+    assert bool((np.abs(r.constraints - truth) <= 4.0 * r.constraints_se + 1e-2).all())
+    assert r.constraints.shape == (2,)
+    assert r.feasible == bool((r.constraints <= 0.0).all())
+    assert "feasible with probability" in repr(r)
+    assert "constraints: " in r.summary()
+
+
+def test_nothing_feasible_is_said() -> None:
+    r = nw.minimize(_value, bounds=BOX, budget=30, rng=0, constraints=lambda x: 1.0 + x @ x)
+    assert not r.feasible
+    assert not r.success
+    assert r.p_feasible < 0.05
+    assert any("no point was found that meets the constraints" in text for text in r.warnings)
+    assert float(r.x @ r.x) < 0.5  # as near as it gets
+    assert r.nfev == 30
+
+
+def test_maximize_leaves_constraints_alone_and_names_work() -> None:
+    r = nw.minimize(
+        lambda p: p["a"] + p["b"],
+        space={"a": "0..1", "b": "0..1"},
+        budget=40,
+        rng=0,
+        maximize=True,
+        constraints=lambda p: p["a"] - 0.25,
+    )
+    assert r.params is not None
+    assert r.params["a"] <= 0.251
+    assert r.params["b"] > 0.95
+    assert r.fun > 1.1
+
+
+def test_a_seed_goes_to_both() -> None:
+    pairs: list[list[int]] = [[], []]
+
+    def fun(x: Array, seed: int) -> float:
+        pairs[0].append(seed)
+        return float(x @ x)
+
+    def limit(x: Array, seed: int) -> float:
+        pairs[1].append(seed)
+        return float(x[0])
+
+    options: dict[str, Any] = {"bounds": BOX, "budget": 12, "seeds": "independent", "rng": 0}
+    nw.minimize(fun, constraints=limit, **options)
+    assert pairs[0] == pairs[1]
+    assert len(set(pairs[0])) == 12
+
+
+@pytest.mark.parametrize("method", ["gp", "watchful"])
+@pytest.mark.parametrize("after", [3, 17])
+def test_a_resumed_run_is_the_same(method: str, after: int, tmp_path: Path) -> None:
+    def noise(x: Array) -> float:
+        return 0.1 * float(np.sin(1e4 * x).sum())
+
+    def fun(x: Array) -> float:
+        return _value(x) + noise(x)
+
+    left = [after]
+
+    def limit(x: Array) -> list[float]:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return [_limit(x) + noise(x + 1.0), -x[0] - 1.0]
+
+    options: dict[str, Any] = {"bounds": BOX, "budget": 30, "method": method, "rng": 3}
+    path = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        nw.minimize(fun, constraints=limit, checkpoint=path, **options)
+    loaded = nw.Optimizer.load(path)  # values of the journal included
+    assert loaded.spent == after - 1
+    resumed = nw.minimize(fun, constraints=limit, checkpoint=path, **options)
+    whole = nw.minimize(fun, constraints=limit, **options)
+    assert np.array_equal(resumed.x, whole.x)
+    assert resumed.fun == whole.fun
+    assert np.array_equal(resumed.constraints, whole.constraints)
+    with pytest.raises(nw.CheckpointError, match="constraints"):
+        nw.minimize(fun, checkpoint=path, **options)
+
+
+def test_ask_and_tell_in_any_order_and_at_once() -> None:
+    found = []
+    for several in (False, True):
+        opt = nw.Optimizer(bounds=BOX, budget=40, rng=0, workers=4)
+        while not opt.done:
+            trials = opt.ask()[::-1]
+            if several:
+                values = [_value(t.x) for t in trials]
+                limits = [[_limit(t.x)] for t in trials]
+                opt.tell([t.id for t in trials], values, constraints=limits)
+                continue
+            for t in trials:
+                opt.tell(t.id, _value(t.x), constraints=_limit(t.x))
+        found.append(opt.result().x)
+    assert np.array_equal(found[0], found[1])
+    assert _limit(found[0]) <= 1e-3
+
+
+def test_workers_give_the_same() -> None:
+    options: dict[str, Any] = {"bounds": BOX, "budget": 20, "rng": 0, "lookahead": 0}
+    method = nw.methods.CMAES(population=4)
+    one = nw.minimize(_value, method=method, constraints=_limit, **options)
+    two = nw.minimize(_value, method=method, constraints=_limit, workers=2, **options)
+    assert np.array_equal(one.x, two.x)
+
+
+def test_a_constraint_that_fails_is_a_failed_evaluation() -> None:
+    def limit(x: Array) -> float:
+        return np.nan if x[0] > 0.0 else float(x[0] + 0.5)
+
+    r = nw.minimize(_value, bounds=BOX, budget=40, rng=0, constraints=limit)
+    assert r.n_failures > 0
+    assert r.x[0] <= -0.49
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"constraints": 3}, "constraints must be callable or None, got 3"),
+        ({"constraints": _limit, "method": "rb-pem"}, "constraints need method 'auto', 'gp'"),
+        ({"constraints": _limit, "vectorized": True}, "cannot be combined with vectorized=True"),
+    ],
+)
+def test_wrong_arguments(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        nw.minimize(_value, bounds=BOX, budget=20, **options)
+
+
+@pytest.mark.parametrize("wrong", ["much", [], [[1.0, 2.0]], None])
+def test_wrong_constraints(wrong: Any) -> None:
+    with pytest.raises(nw.EvaluationError, match="constraints must be one or several real numbers"):
+        nw.minimize(_value, bounds=BOX, budget=20, constraints=lambda x: wrong)
+
+
+def test_told_with_every_trial_or_with_none() -> None:
+    opt = nw.Optimizer(bounds=BOX, budget=20, rng=0)
+    a, b, c, d = opt.ask(4)
+    opt.tell(a.id, 1.0, constraints=[0.5, 1.0])
+    with pytest.raises(ValueError, match="must be told with every trial, 2 values"):
+        opt.tell(b.id, 1.0)
+    with pytest.raises(ValueError, match="must always be 2 values, got 1"):
+        opt.tell(b.id, 1.0, constraints=0.5)
+    opt.tell(b.id, np.nan)  # it failed
+    opt.tell([c.id, d.id], [1.0, 2.0], constraints=[[0.5, 1.0], [0.5, np.nan]])
+    assert opt.result().n_failures == 2
+    other = nw.Optimizer(bounds=BOX, budget=20, rng=0)
+    a, b = other.ask(2)
+    other.tell(a.id, 1.0)
+    with pytest.raises(ValueError, match="got trials without them"):
+        other.tell(b.id, 1.0, constraints=1.0)
+
+
+def test_what_is_remembered_is_bounded_and_spans_the_run() -> None:
+    index = np.zeros(0, dtype=np.intp)
+    for seen in range(1, 2000):
+        index = np.append(index, seen - 1)
+        index = index[_kept(index, seen)]
+        assert len(index) <= 200
+    assert (np.diff(index, 2) <= 0).all()  # the older the fewer
+    assert index[0] == 0
+    assert index[-1] == 1998
+
+
+def test_the_chance_follows_the_values() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (60, 2))
+    g = np.array([_limit(x) for x in X]) + 0.1 * rng.normal(size=60)
+    limits = Limits.start(np.full(2, -2.0), np.full(2, 4.0), 1).learn(X, g[:, None], g)
+    inside, edge, outside = limits.chance(np.array([[-1.0, 0.0], BEST, [1.0, 0.5]]))
+    assert inside > 0.99
+    assert 0.01 < edge < 0.99
+    assert outside < 0.01
+    moved = limits.safe(BEST)
+    assert limits.sure(moved[None])[0]
+    assert np.abs(moved - BEST).max() < 0.5
+    assert np.array_equal(limits.safe(np.array([-1.0, 0.0])), [-1.0, 0.0])
+
+
+def test_samples_keep_constraints_beside_their_values() -> None:
+    a, b = Samples(np.array([[1.0], [2.0]])), Samples(np.array([[3.0, 4.0]]))
+    a.put_limits(1, 0, np.array([0.1, 0.2]))
+    both = a.rows(np.array([False, True])).join(b)
+    assert both.limits is not None
+    assert both.limits.shape == (2, 2, 2)
+    assert both.limits[0, 0].tolist() == [0.1, 0.2]
+    assert np.isnan(both.limits[1]).all()
