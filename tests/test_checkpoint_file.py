@@ -472,7 +472,7 @@ def test_standard_errors_and_failures_survive_in_the_journal(tmp_path: Path) -> 
         opt.tell(trial.id, value, se)
     journal.close()
     assert support.data_of(nw.Optimizer.load(path)) == support.data_of(opt)
-    assert repr(checkpoint.read(path).tells[1]) == "(1, nan, None)"
+    assert repr(checkpoint.read(path).tells[1][:3]) == "(1, nan, None)"
 
 
 _HOSTILE_LINES: list[bytes] = [
