@@ -37,6 +37,13 @@ def test_the_first_example_prints_an_interval_that_holds_the_truth(
     assert float(found[1]) <= truth <= float(found[2])
 
 
+def test_no_example_of_what_you_bring_is_longer_than_ten_lines() -> None:
+    text = (ROOT / "docs/guides/what-you-bring.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:python|sh)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 12
+    assert max(len([line for line in b.splitlines() if line.strip()]) for b in blocks) <= 10
+
+
 @pytest.mark.xdist_group("digests")
 @pytest.mark.parametrize("page", headline.PAGES)
 def test_the_headline_is_that_of_the_results(page: str) -> None:
