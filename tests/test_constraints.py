@@ -223,6 +223,12 @@ def test_wrong_constraints(wrong: Any) -> None:
         nw.minimize(_value, bounds=BOX, budget=20, constraints=lambda x: wrong)
 
 
+def test_another_number_of_constraints_is_one_sentence() -> None:
+    counts = iter([1, 2])
+    with pytest.raises(nw.EvaluationError, match="must always be 1 values, got 2"):
+        nw.minimize(_value, bounds=BOX, budget=20, constraints=lambda x: [0.0] * next(counts))
+
+
 def test_told_with_every_trial_or_with_none() -> None:
     opt = nw.Optimizer(bounds=BOX, budget=20, rng=0)
     a, b, c, d = opt.ask(4)

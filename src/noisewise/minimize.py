@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -295,7 +295,7 @@ def _values(outcomes: Collection[Outcome], opt: Optimizer, on_error: str) -> _To
     for id, value, error in outcomes:
         if error is None:
             try:
-                number, se, constraints = _measured(value, opt)
+                number, se, constraints = _measured(value, opt, limits)
                 values.append(number)
                 limits.append(constraints)
                 if se is not None:
@@ -313,20 +313,21 @@ def _values(outcomes: Collection[Outcome], opt: Optimizer, on_error: str) -> _To
     return _Told(ids, values, known, limits if any(one is not None for one in limits) else None)
 
 
-def _measured(value: Any, opt: Optimizer) -> tuple[float, float | None, FloatArray | None]:
-    """What an objective returned: value, standard error and constraints. A value whose constraints
-    could not be measured is a failure."""
+def _measured(
+    value: Any, opt: Optimizer, before: Sequence[FloatArray | None] = ()
+) -> tuple[float, float | None, FloatArray | None]:
+    """What an objective returned: value, standard error and constraints, as many as ``before``. A
+    value whose constraints could not be measured is a failure."""
     if not isinstance(value, Measured):
         return *as_measured(value, opt.maximize), None
     number, se = as_measured(value.value, opt.maximize)
-    constraints, run = as_constraints(value.constraints), opt._search.run
+    constraints, known = as_constraints(value.constraints), opt._search.run.limits
     if constraints is None:
         return math.inf, None, None
-    if run.limits is not None and len(constraints) != len(run.limits.measured):
-        raise BadValueError(
-            f"constraints must always return {len(run.limits.measured)} values, got "
-            f"{len(constraints)}"
-        )
+    q = next((len(one) for one in before if one is not None), len(constraints))
+    q = q if known is None else len(known.measured)
+    if len(constraints) != q:
+        raise BadValueError(f"constraints must always be {q} values, got {len(constraints)}")
     return number, se, constraints
 
 
