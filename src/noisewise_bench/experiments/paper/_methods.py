@@ -57,7 +57,7 @@ def role_looks() -> dict[str, dict[str, Any]]:
     found[EXACT] = {"color": "0.45", "linestyle": "-.", "marker": "*"}
     found[LRA] = {"color": "0.45", "linestyle": ":", "marker": "h"}
     for role, safe in ((RB, RB_SAFE), (SWITCH, SWITCH_SAFE)):
-        found[safe] = {**found[role], "linestyle": "--", "marker": {RB: "P", SWITCH: "X"}[role]}
+        found[safe] = {**found[role], "linestyle": "--", "marker": {RB: "<", SWITCH: ">"}[role]}
     return found
 
 

@@ -104,6 +104,8 @@ def _table(rows: Sequence[Row]) -> Table:
     return Table("Depth, cost and median log10 regret, B = 100d", columns, tuple(body), notes)
 
 
+#: Roles of equal depth and cost stand so many steps beside it.
+BESIDE: Final = {RB: -2, RB_SAFE: -1, SWITCH: 1, SWITCH_SAFE: 2, EXACT: 1}
 #: Axis -> label, ticks, and what the figure says.
 AXES: Final = {
     "generations": (
@@ -126,12 +128,12 @@ def _panel(rows: Sequence[Row], side: str, metric: str, axis: str) -> Panel:
 
     def draw(ax: Any) -> None:
         base = SIDES[side][CMA]
-        for i, role in enumerate(role for role in ROLES if role in SIDES[side]):
+        for role in (role for role in ROLES if role in SIDES[side]):
             found = of(rows, method=SIDES[side][role])
             if not found or (metric == "best-evaluated" and role in (RB_SAFE, SWITCH_SAFE)):
                 continue  # restart-safe runs evaluate the same points
             d = duel(rows, SIDES[side][role], base, metric)
-            at = _cost(found)[axis == "generations"] * 1.012 ** (i - 4)  # beside each other
+            at = _cost(found)[axis == "generations"] * 1.035 ** BESIDE.get(role, 0)
             colour = look[role]["color"]
             if role != CMA:
                 ax.plot([at, at], [d.low, d.high], color=colour, linewidth=1.2)
