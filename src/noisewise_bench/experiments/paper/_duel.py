@@ -57,8 +57,8 @@ class Duel:
 
     @property
     def rate_interval(self) -> tuple[float, float]:
-        """95 %: by functions where there are several, else Wilson's."""
-        if np.isfinite(self.share_low):
+        """95 %: by functions where there are several and they differ, else Wilson's."""
+        if self.share_low < self.share_high:
             return self.share_low, self.share_high
         return wilson(self.wins + 0.5 * self.ties, self.n)
 

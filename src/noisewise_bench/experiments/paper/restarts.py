@@ -7,7 +7,7 @@ from typing import Final
 
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.paper._artifact import Artifact, Output, Scale
-from noisewise_bench.experiments.paper._duel import Duel, duel, duel_table, of
+from noisewise_bench.experiments.paper._duel import Duel, duel, duel_table
 from noisewise_bench.experiments.paper._methods import (
     AS_RUN,
     CMA,
@@ -15,8 +15,6 @@ from noisewise_bench.experiments.paper._methods import (
     RB_LOG,
     RB_LOG_SAFE,
     RB_SAFE,
-    SWITCH,
-    SWITCH_SAFE,
     named,
 )
 from noisewise_bench.experiments.paper._problems import LAWS, law_of, noisy, number_of
@@ -25,18 +23,14 @@ from noisewise_bench.tables import Table
 from noisewise_bench.task import Row
 
 #: As returned -> with the best mean before any restart.
-SAFE: Final = {RB: RB_SAFE, RB_LOG: RB_LOG_SAFE, SWITCH: SWITCH_SAFE}
+SAFE: Final = {RB: RB_SAFE, RB_LOG: RB_LOG_SAFE}
 METRIC: Final = "recommended"
 Entry = tuple[tuple[str, ...], Duel, None]
 
 
 def grids(scale: Scale) -> list[Grid]:
-    deep = noisy(scale, "bbob-noisy", (40,), scale.instances())
-    all_three = noisy(scale, "bbob-noisy", (10, 20, 40), scale.instances())
-    return [
-        Grid.of(deep, named("as run", CMA, RB, RB_SAFE, RB_LOG, RB_LOG_SAFE), ["100d"], [1]),
-        Grid.of(all_three, named("as run", CMA, RB, RB_SAFE, SWITCH, SWITCH_SAFE), ["200d"], [1]),
-    ]
+    problems = noisy(scale, "bbob-noisy", (40,), scale.instances())
+    return [Grid.of(problems, named("as run", CMA, *SAFE, *SAFE.values()), ["100d"], [1])]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
@@ -50,15 +44,12 @@ def make(rows: list[Row], scale: Scale) -> Output:
     return Output([_cost(rows), _against(rows), _laws(rows)], notes=notes)
 
 
-def _places(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:
-    """(budget, dimension, group) -> rows."""
-    found = {}
-    for budget, d in sorted({(row.budget, row.dimension) for row in rows}):
-        here = of(rows, budget=budget, dimension=d)
-        for where, high in (("high misranking", True), ("complement", False)):
-            part = [row for row in here if (number_of(row) in HIGH) == high]
-            found[budget, f"{d}", where] = part
-    return found
+def _places(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows on the high-misranking functions, and on the others."""
+    return {
+        "high misranking": [row for row in rows if number_of(row) in HIGH],
+        "complement": [row for row in rows if number_of(row) not in HIGH],
+    }
 
 
 def _cost(rows: Sequence[Row]) -> Table:
@@ -67,9 +58,9 @@ def _cost(rows: Sequence[Row]) -> Table:
         for role, safe in SAFE.items():
             found = duel(here, AS_RUN[role], AS_RUN[safe], METRIC)
             if found.n:
-                entries.append(((*place, role), found, None))
-    title = "What restarts cost the point returned: as run against restart-safe"
-    return duel_table(title, ("budget", "d", "where", "method"), entries)
+                entries.append(((place, role), found, None))
+    title = "What restarts cost the point returned: as run against restart-safe, B = 100d"
+    return duel_table(title, ("where", "method"), entries)
 
 
 def _against(rows: Sequence[Row]) -> Table:
@@ -78,13 +69,12 @@ def _against(rows: Sequence[Row]) -> Table:
         for role in (*SAFE, *SAFE.values()):
             found = duel(here, AS_RUN[role], AS_RUN[CMA], METRIC)
             if found.n:
-                entries.append(((*place, role), found, None))
-    return duel_table("Against CMA-ES as run", ("budget", "d", "where", "method"), entries)
+                entries.append(((place, role), found, None))
+    return duel_table("Against CMA-ES as run, B = 100d", ("where", "method"), entries)
 
 
 def _laws(rows: Sequence[Row]) -> Table:
     """By law and strength of the noise, d = 40."""
-    rows = of(rows, budget="100d")
     entries: list[Entry] = []
     for severe in (False, True):
         for law in LAWS:
@@ -103,8 +93,8 @@ def _laws(rows: Sequence[Row]) -> Table:
 ARTIFACT = Artifact(
     "restarts",
     "Restarts and the point returned",
-    "All tables of RB-PEM as run",
-    "none: the paper's text has no restarts; its programs have.",
+    "Behind every table with RB-PEM as run",
+    "there is none; its text has no restarts, its programs have.",
     grids,
     make,
 )
