@@ -297,6 +297,30 @@ def test_offsets_of_seeds_do_not_move_the_search(method: Any) -> None:
     np.testing.assert_allclose(run(1024.0).x, run(0.0).x, atol=1e-6)
 
 
+def test_seeds_take_turns_in_the_rounds_of_a_model() -> None:
+    waves = driven(started("gp", budget=85, confirm=0))
+    seeds = [wave[0].seed for wave in waves]
+    assert len(set(seeds[:64])) == len(set(seeds[64:72])) == 8
+    assert seeds[:8] == seeds[8:16]
+    assert not set(seeds[:64]) & set(seeds[64:])
+    assert all(len({t.seed for t in wave}) == 1 for wave in waves)
+
+
+def test_a_model_learns_what_seeds_add() -> None:
+    """Offsets a hundred times as large as what there is to gain."""
+
+    def fun(x: Any, seed: int) -> float:
+        return float(x @ x + 30.0 * np.random.default_rng(seed).normal())
+
+    found = [
+        nw.minimize(
+            fun, [2.0] * 2, sigma0=1.0, budget=60, rng=1, seeds=seeds, method=method, confirm=0
+        ).x
+        for method, seeds in (("gp", "common"), ("auto", "common"), ("gp", "independent"))
+    ]
+    assert [np.linalg.norm(x) < 0.3 for x in found] == [True, True, False]
+
+
 # -- auto
 
 

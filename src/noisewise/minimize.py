@@ -136,7 +136,8 @@ def minimize(
         a seed below 2**31 for them (``vectorized=True``: an array of shape (n,)), the same after
         a resume. ``"independent"``: one of its own for every evaluation. ``"common"``: all
         candidates of a generation share it, so that they are compared under the same conditions;
-        re-evaluations share another one. ``"auto"``: early generations are evaluated under both,
+        re-evaluations share another one. A model, which proposes few at a time, has eight seeds
+        that take turns. ``"auto"``: early generations are evaluated under both,
         and common seeds are kept where two of them agree better on the step to take. The
         recommended point is always measured with independent seeds.
     interrupt

@@ -209,7 +209,8 @@ class Search:
         """Hand out trials for these candidates and slots; their seeds are those of ``round``."""
         ids = self._ids(len(places))
         population.issue(ids, places)
-        seeding.seed(self.run, population, ids, places, round)
+        number = seeding.number(self.method, self.run, round)
+        seeding.seed(self.run, population, ids, places, number)
 
     def _finish(self) -> None:
         """The search is over: hand out evaluations of points that are no candidates."""

@@ -13,6 +13,9 @@ from noisewise.population import SEARCH, Population
 from noisewise.run import Run
 from noisewise.seeds import affordable, agreement
 
+#: Seeds that take turns in the rounds of a model, and how often each is used.
+_TURNS, _USES = 8, 8
+
 
 def compares(method: Method, run: Run, k: int, round: int) -> bool:
     """Whether a round of ``k`` candidates is evaluated twice, to compare its mean steps. A model
@@ -27,6 +30,16 @@ def shares(method: Method, run: Run, k: int, round: int) -> bool:
     if run.seeds is None:
         return False
     return run.seeds.shared(round, compares(method, run, k, round))
+
+
+def number(method: Method, run: Run, round: int) -> int:
+    """The number by which a round knows its common seeds. A model proposes few candidates at a
+    time, so several rounds share them: a few seeds take turns, then a few others do. In turns,
+    because candidates of subsequent rounds are close to each other, and what a seed adds differs
+    from place to place: the model would take that for the shape of the function."""
+    if method.rank_based or len(method.origin(run.memory)):
+        return round
+    return round // (_TURNS * _USES) * _TURNS + round % _TURNS
 
 
 def twice(wanted: IntArray, k: int) -> IntArray:

@@ -7,6 +7,9 @@
 | s_1, s_2 | mean step of a round by the ranks of its first and of its second values |
 | a | cosine of s_1 and s_2: 0 where ranks are noise, 1 where noise does not matter |
 
+A model proposes few candidates at a time: in its rounds a few seeds take turns (`seeding`), and it
+learns what each of them adds to all values.
+
 A seed is a pure function of these numbers: nothing grows, and a resumed run hands out the same.
 
 ``"auto"`` compares how well two independent evaluations of whole rounds agree on the mean step:

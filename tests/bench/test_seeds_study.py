@@ -36,6 +36,25 @@ def test_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--tasks queue --methods cma-es --seeds 1-2`" in page
 
 
+def test_methods_are_compared_under_common_seeds(tmp_path: Path) -> None:
+    given = ["--tasks", "queue-short", "--methods", "cma-es,sep-cma-es", "--seeds", "1-2"]
+    assert seeds.main([*given, "--modes", "independent,common", "--out", str(tmp_path)]) == 0
+    page = (tmp_path / "seeds.md").read_text(encoding="utf-8")
+    assert "--seeds 1-2 --modes independent,common`" in page
+    assert page.count("| queue-short |") == 5
+    change = [
+        np.log10(
+            seeds.measure("queue-short", "cma-es", "common", s).cost
+            / seeds.measure("queue-short", "sep-cma-es", "common", s).cost
+        )
+        for s in (1, 2)
+    ]
+    found = seeds.between(["queue-short"], ["cma-es", "sep-cma-es"], [1, 2]).rows[0]
+    assert found[:4] == ("queue-short", 100, "sep-cma-es", np.mean(np.array(change) < 0.0))
+    assert found[6] == pytest.approx(np.mean(change))
+    assert seeds.main([*given, "--modes", "common"]) == 2
+
+
 def test_unknown_tasks_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert seeds.main(["--tasks", "moon"]) == 2
     assert "got 'moon'" in capsys.readouterr().err

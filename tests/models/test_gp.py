@@ -220,3 +220,86 @@ def test_smoothed_values_are_the_mean_at_the_own_points() -> None:
     np.testing.assert_allclose(process.smoothed(), process.mean(process.groups.X), atol=1e-7)
     more = process.given(rng.random((2, 2)))
     np.testing.assert_allclose(more.smoothed(), more.mean(more.groups.X), atol=1e-7)
+
+
+# -- what a seed adds to all values that share it
+
+
+def with_seeds(rng: np.random.Generator, m: int, seeds: int) -> tuple[Merged, Merged]:
+    """Values of which some share point and seed, merged and single."""
+    X, at = rng.random((5, 2)), rng.integers(0, 5, m)
+    z, seed = rng.standard_normal(m), rng.integers(0, seeds, m)
+    single = Merged(X[at], z, np.ones(m), np.zeros(m), np.zeros(m), seed)
+    return merge(X, z, at, np.zeros(m), seed), single
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_shared_seeds_against_a_naive_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    merged, single = with_seeds(rng, 14, 3)
+    hyper = replace(random_hyper(rng, 2), shared=float(rng.normal(-0.7, 0.3)))
+    Z, of = kernel.scaled(single.X, hyper), single.seed
+    assert of is not None
+    noise = np.exp(2 * hyper.noise) * np.eye(14) + np.exp(2 * hyper.shared) * (of[:, None] == of)
+    K = kernel.covariance(Z, Z, hyper) + noise
+    off = single.mean - kernel.bowl(Z, hyper)
+    alpha = np.linalg.solve(K, off)
+    expected = -0.5 * (off @ alpha + np.linalg.slogdet(2 * np.pi * K)[1])
+    theta = hyper.vector()
+    value, gradient = log_likelihood(theta, merged)
+    assert value == pytest.approx(expected, rel=1e-6)
+    numeric = [
+        (log_likelihood(theta + step, merged)[0] - log_likelihood(theta - step, merged)[0]) / 2e-5
+        for step in 1e-5 * np.eye(len(theta))
+    ]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-4)
+    process, x = Posterior.of(merged, hyper), rng.random((3, 2))
+    W = kernel.scaled(x, hyper)
+    mean = kernel.bowl(W, hyper) + kernel.covariance(W, Z, hyper) @ alpha
+    np.testing.assert_allclose(process.mean(x), mean, atol=1e-6)
+    for one in (process, process.given(x)):
+        np.testing.assert_allclose(one.smoothed(), one.mean(one.groups.X), atol=1e-6)
+    added = np.exp(2 * hyper.shared) * np.array([alpha[of == s].sum() for s in range(4)])
+    np.testing.assert_allclose(process.added(np.arange(4), 4), added, atol=1e-6)
+
+
+def test_seeds_of_their_own_are_noise() -> None:
+    rng = np.random.default_rng(3)
+    _, single = with_seeds(rng, 9, 1)
+    hyper = replace(random_hyper(rng, 2), shared=-0.5)
+    own = replace(single, seed=np.arange(9))
+    total = float(np.log(np.exp(2 * hyper.noise) + np.exp(2 * hyper.shared))) / 2
+    alike = replace(hyper, noise=total, shared=None)
+    expected = log_likelihood(alike.vector(), replace(single, seed=None))[0]
+    assert log_likelihood(hyper.vector(), own)[0] == pytest.approx(expected, rel=1e-9)
+    assert Posterior.of(own, hyper).noise() == pytest.approx(np.exp(2 * total))
+
+
+def test_the_fit_finds_what_seeds_add() -> None:
+    rng = np.random.default_rng(4)
+    X, seed = rng.random((80, 1)), np.arange(80) % 8
+    z = np.sin(6 * X[:, 0]) + 1.5 * rng.standard_normal(8)[seed] + 0.1 * rng.standard_normal(80)
+    groups = replace(plain(X, z), seed=seed)
+    prior = Prior.standard(1, shared=True)
+    hyper = fit(groups, prior, [Prior.standard(1).start()])[0]
+    assert hyper.shared is not None
+    assert 0.5 < np.exp(hyper.shared) < 3.0
+    assert np.exp(hyper.noise) < 0.3
+    x = np.linspace(0.05, 0.95, 9)[:, None]
+    off = Posterior.of(groups, hyper).mean(x) - np.sin(6 * x[:, 0])
+    assert np.ptp(off) < 0.3
+
+
+def test_unknown_seeds_are_shared_with_none() -> None:
+    X = np.array([[0.0], [1.0]])
+    measured = Measurements.empty(1).add(X, np.zeros(2)).add(X, np.zeros(2), seed=np.array([4, 4]))
+    measured = measured.add(X, np.zeros(2))
+    assert measured.seed is not None
+    assert measured.seed[2:4].tolist() == [4, 4]
+    assert len(set(measured.seed.tolist())) == 5
+    assert measured.fits(1)
+    assert measured.newest(3).seed is not None
+    near = measured.near(np.zeros(1), np.ones(1), 1).seed
+    assert near is not None
+    assert near.tolist() == measured.seed[::2].tolist()

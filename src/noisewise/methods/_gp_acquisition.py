@@ -31,7 +31,7 @@ def knowledge(
     mean = np.concatenate([mean_b, mean_c[low]])
     V = np.hstack([V_b, V_c[:, low]])
     Z = np.vstack([kernel.scaled(best, process.hyper), Z_c[low]])
-    sd = np.sqrt(var + process.noise())
+    sd = np.sqrt(var + process.noise(seed_known=True))
     move = (kernel.covariance(Z, Z_c, process.hyper) - V.T @ V_c) / sd
     own = var / sd
     value = np.full(len(C), float(mean.min()))

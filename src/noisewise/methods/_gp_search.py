@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from noisewise._data import data
-from noisewise._types import FloatArray
+from noisewise._types import FloatArray, IntArray
 from noisewise.methods import _gp_acquisition as acquisition
 from noisewise.methods import _gp_feasible as feasible
 from noisewise.models import past as earlier
@@ -134,11 +134,17 @@ def propose(memory: Memory, n: int, pending: FloatArray, rng: np.random.Generato
     return np.array(fresh)
 
 
-def learn(memory: Memory, X: FloatArray, y: FloatArray, var: FloatArray | None = None) -> Memory:
+def learn(
+    memory: Memory,
+    X: FloatArray,
+    y: FloatArray,
+    var: FloatArray | None = None,
+    seed: IntArray | None = None,
+) -> Memory:
     """The memory with one more value per row of ``X``: measured, failed (nan or infinite), or
-    with a known error variance."""
-    own, start = memory.own.add(X, y, var).newest(_REMEMBERED), start_size(len(memory.x0))
-    told, fit = _foretold(memory, X, y), memory.fit
+    with a known error variance; ``seed``: where values share seeds."""
+    own, start = memory.own.add(X, y, var, seed).newest(_REMEMBERED), start_size(len(memory.x0))
+    told, fit = _foretold(memory, X, y, seed), memory.fit
     if memory.past is None:
         fit = refit(own, fit) if len(own.y) >= start else fit
         return replace(memory, measured=own, fit=fit, told=told)
@@ -271,13 +277,17 @@ def reach(memory: Memory) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def _foretold(memory: Memory, X: FloatArray, y: FloatArray) -> FloatArray:
+def _foretold(
+    memory: Memory, X: FloatArray, y: FloatArray, seed: IntArray | None = None
+) -> FloatArray:
     """``Memory.told`` with what the model said about the new values before it saw them."""
     if len(memory.measured.y) < start_size(len(memory.x0)) or not memory.measured.ok.any():
         return memory.told
     ok = np.isfinite(y)
     model = modelled(memory)
     mean, var = model.posterior.predict(X[ok])
+    if seed is not None:
+        mean = mean + model.posterior.added(seed[ok], len(mean))
     rows = [model.raw(m, v + model.posterior.noise()) for m, v in zip(mean, var, strict=True)]
     told = np.column_stack([np.reshape(rows, (-1, 2)), y[ok]])
     return np.vstack([memory.told, told])[-WINDOW:]

@@ -1,9 +1,9 @@
 """`auto`, the default: a model where evaluations are few, else an evolution strategy.
 
 One rule decides which of the two is in charge. The Gaussian process (`GP`) searches where the
-budget is at most 300 evaluations and 100 per coordinate, in at most ten dimensions, unless common
-seeds are asked for, which it could not use. It hands over to the evolution strategy (`Watchful`)
-if it stops predicting: if it orders new values hardly better than chance although it expected to.
+budget is at most 300 evaluations and 100 per coordinate, in at most ten dimensions. It hands over
+to the evolution strategy (`Watchful`) if it stops predicting: if it orders new values hardly better
+than chance although it expected to.
 Elsewhere the strategy searches from the start.
 """
 
@@ -110,8 +110,7 @@ class Auto(Method):
     def start(self, setup: Setup, distribution: Distribution | None = None) -> AutoMemory:
         d, budget = setup.dimension, setup.budget
         few = _LEAST_EACH * d <= budget <= _few(d) and d <= _DIMENSIONS
-        # A round of the model is a single candidate, which shares its seed with no other.
-        if self.model and few and self.population is None and not setup.common:
+        if self.model and few and self.population is None:
             return AutoMemory(setup=setup, model=self._gp.start(setup, distribution))
         return AutoMemory(setup=setup, strategy=self._watchful.start(setup, distribution))
 
@@ -178,8 +177,9 @@ class Auto(Method):
         memory.earlier = self._gp.absorbed(memory.model)
         setup = replace(memory.setup, budget=max(1, free))
         strategy = self._watchful.start(setup, self._gp.distribution(memory.model))
-        values = np.where(seen.ok, seen.y, np.inf)
-        strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
+        if seen.seed is None:  # else values of different seeds have different offsets
+            values = np.where(seen.ok, seen.y, np.inf)
+            strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
         memory.handed_over, memory.model, memory.strategy = len(seen.y), None, strategy
 
     def limit(self, memory: AutoMemory, limits: Limits) -> AutoMemory | None:

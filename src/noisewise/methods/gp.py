@@ -104,8 +104,9 @@ class GP(Method):
         i, slot = np.nonzero(~np.isnan(samples.values))
         X = model.frame.inner(population.X)[i]
         errors = None if samples.errors is None else samples.errors[i, slot] ** 2
+        seeds = population.seeds[i, slot] if population.common else None
         with single():
-            memory.model = gp.learn(model, X, samples.values[i, slot], errors)
+            memory.model = gp.learn(model, X, samples.values[i, slot], errors, seeds)
             return memory, Info((noise_share(memory.model),))
 
     def limit(self, memory: GPMemory, limits: Limits) -> GPMemory:

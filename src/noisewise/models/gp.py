@@ -5,7 +5,9 @@
     m       means of the groups, standardised                                   (n,)
     c, S    values per group; sums of squares about the group means             (n,)
     tau     error variance of one value: learned sigma^2 + known variance       (n,)
-    K       covariance of m: k(X, X) + diag(tau / c) = L L'                      (n, n)
+    w, E    what a seed adds to all values that share it has variance w^2;
+            E_ij = 1 where groups i and j have the same seed, else 0            (n, n)
+    K       covariance of m: k(X, X) + diag(tau / c) + w^2 E = L L'              (n, n)
     b       prior mean at X: the bowl of the trend                              (n,)
     alpha   K^-1 (m - b)                                                        (n,)
 
@@ -21,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._types import FloatArray
+from noisewise._types import FloatArray, IntArray
 from noisewise.models import kernel
 from noisewise.models.kernel import Hyper
 from noisewise.models.measurements import Merged
@@ -42,11 +44,17 @@ class Prior:
     sd: FloatArray
     low: FloatArray
     high: FloatArray
+    #: Whether seeds add something to all values that share them.
+    shared: bool = False
 
     @classmethod
-    def standard(cls, dimension: int) -> Prior:
-        """For standardised values and points in the unit cube."""
+    def standard(cls, dimension: int, shared: bool = False) -> Prior:
+        """For standardised values and points in the unit cube; ``shared``: where seeds are."""
         d = dimension
+        if shared:
+            p = cls.standard(d)
+            ends = np.append(p.low, -7.0), np.append(p.high, 2.0)
+            return cls(np.append(p.mean, -1.5), np.append(p.sd, 1.5), *ends, shared=True)
         grown = 0.5 * np.log(d)
         mean = np.concatenate([np.full(d, np.log(0.5) + grown), [-0.5, -2.0, -2.0]])
         sd = np.concatenate([np.full(d, 1.0), [1.0, 1.5, 1.5]])
@@ -56,7 +64,13 @@ class Prior:
 
     def start(self) -> Hyper:
         """The centre of the prior."""
-        return Hyper.of(self.mean)
+        return Hyper.of(self.mean, self.shared)
+
+    def suited(self, hyper: Hyper) -> Hyper:
+        """``hyper`` as a start of the fit: with a variance of seeds where this has one."""
+        if self.shared == (hyper.shared is not None):
+            return hyper
+        return replace(hyper, shared=float(self.mean[-1]) if self.shared else None)
 
 
 def factor(K: FloatArray) -> FloatArray:
@@ -79,13 +93,16 @@ def log_likelihood(theta: FloatArray, groups: Merged) -> tuple[float, FloatArray
     """Log marginal likelihood of all values, and its gradient by ``Hyper.vector``."""
     from scipy.linalg import lapack  # takes long to import
 
-    hyper = Hyper.of(theta)
+    hyper = Hyper.of(theta, groups.seed is not None)
     Z = kernel.scaled(groups.X, hyper)
     K, parts = kernel.with_derivatives(Z, hyper)
     n, c, S = len(Z), groups.count, groups.scatter
     s2 = np.exp(2.0 * hyper.noise)
     tau = s2 + groups.known
     K[np.diag_indices(n)] += tau / c
+    same = _same(groups)
+    if same is not None and hyper.shared is not None:
+        K += np.exp(2.0 * hyper.shared) * same
     L = factor(K)
     # dpotri leaves the upper triangle as it was, that is, zero.
     inverse, _ = lapack.dpotri(L, lower=1)
@@ -100,7 +117,16 @@ def log_likelihood(theta: FloatArray, groups: Merged) -> tuple[float, FloatArray
     bend = kernel.KAPPA * np.exp(hyper.trend) * (alpha @ (Z * Z))
     by_rest[:-2] -= 2.0 * bend
     by_rest[-1] += bend.sum()
-    return float(value), np.concatenate([by_rest, [by_noise]])
+    by_shared = []
+    if same is not None and hyper.shared is not None:
+        by_shared = [np.exp(2.0 * hyper.shared) * np.vdot(A, same)]
+    return float(value), np.concatenate([by_rest, [by_noise, *by_shared]])
+
+
+def _same(groups: Merged) -> FloatArray | None:
+    """E."""
+    seed = groups.seed
+    return None if seed is None else (seed[:, None] == seed).astype(float)
 
 
 def log_posterior(theta: FloatArray, groups: Merged, prior: Prior) -> tuple[float, FloatArray]:
@@ -125,7 +151,7 @@ def fit(
     for start in starts:
         found = minimize(
             negative,
-            np.clip(start.vector(), prior.low, prior.high),
+            np.clip(prior.suited(start).vector(), prior.low, prior.high),
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
@@ -133,7 +159,7 @@ def fit(
         )
         if best is None or found.fun < best.fun:
             best = found
-    return Hyper.of(best.x), -float(best.fun)
+    return Hyper.of(best.x, prior.shared), -float(best.fun)
 
 
 @dataclass(frozen=True)
@@ -153,6 +179,9 @@ class Posterior:
         K = kernel.covariance(Z, Z, hyper)
         tau = np.exp(2.0 * hyper.noise) + groups.known
         K[np.diag_indices(len(K))] += tau / groups.count
+        same = _same(groups)
+        if same is not None and hyper.shared is not None:
+            K += np.exp(2.0 * hyper.shared) * same
         L = factor(K)
         return cls(groups, hyper, Z, L, _solve(L, groups.mean - kernel.bowl(Z, hyper)))
 
@@ -163,10 +192,28 @@ class Posterior:
         return np.asarray(kernel.bowl(W, self.hyper) + known)
 
     def smoothed(self) -> FloatArray:
-        """Posterior mean at the groups' own points: k(X, X) alpha = m - b - diag(tau / c) alpha."""
+        """Posterior mean at the groups' own points:
+        k(X, X) alpha = m - b - (diag(tau / c) + w^2 E) alpha."""
         g = self.groups
         tau = np.exp(2.0 * self.hyper.noise) + g.known
-        return np.asarray(g.mean - tau / g.count * self.alpha)
+        smooth = np.asarray(g.mean - tau / g.count * self.alpha)
+        if g.seed is None or self.hyper.shared is None:
+            return smooth
+        _, of = np.unique(g.seed, return_inverse=True)
+        return np.asarray(smooth - self._shared() * np.bincount(of, self.alpha)[of])
+
+    def added(self, seed: IntArray | None, n: int) -> FloatArray:
+        """What each seed is expected to add to values, w^2 E alpha; zero where nothing is known."""
+        own = self.groups.seed
+        if own is None or seed is None:
+            return np.zeros(n)
+        return np.asarray(self._shared() * ((seed[:, None] == own) @ self.alpha))
+
+    def _shared(self) -> float:
+        """w^2; zero where no seed is shared."""
+        if self.groups.seed is None or self.hyper.shared is None:
+            return 0.0
+        return float(np.exp(2.0 * self.hyper.shared))
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Posterior mean and variance of the noise-free value at every row."""
@@ -224,9 +271,11 @@ class Posterior:
         half = solve_triangular(self.L, kernel.slope(z, self.Z, self.hyper), lower=True)
         return np.asarray(kernel.slope_covariance(z, self.hyper) - half.T @ half)
 
-    def noise(self) -> float:
-        """Error variance of one more evaluation: the learned one, plus the median known one."""
-        return float(np.exp(2.0 * self.hyper.noise) + np.median(self.groups.known))
+    def noise(self, seed_known: bool = False) -> float:
+        """Error variance of one more evaluation: the learned one, plus the median known one, plus
+        that of its seed unless values under the same seed have shown what that adds."""
+        noise = float(np.exp(2.0 * self.hyper.noise) + np.median(self.groups.known))
+        return noise if seed_known else noise + self._shared()
 
     def given(self, X: FloatArray, values: FloatArray | None = None) -> Posterior:
         """The posterior with every row measured once more, with these values; None: with the
@@ -246,6 +295,7 @@ class Posterior:
             np.concatenate([g.count, one]),
             np.concatenate([g.scatter, 0.0 * one]),
             np.concatenate([g.known, np.median(g.known) * one]),
+            None if g.seed is None else np.append(g.seed, _unused(g.seed, q)),
         )
         Z = np.vstack([self.Z, W])
         alpha = np.concatenate([self.alpha, np.zeros(q)])
@@ -269,6 +319,11 @@ class Posterior:
         between = _LOG_2PI + np.log(var) + (g.mean - mean) ** 2 / var
         within = (g.count - 1.0) * (_LOG_2PI + np.log(tau)) + g.scatter / tau + np.log(g.count)
         return np.asarray(-0.5 * (between + within))
+
+
+def _unused(seed: IntArray, n: int) -> IntArray:
+    """``n`` seeds that no value has."""
+    return np.arange(n) + 1 + max(0, int(seed.max(initial=0)))
 
 
 def _solve(L: FloatArray, b: FloatArray) -> FloatArray:

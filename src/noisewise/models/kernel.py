@@ -20,7 +20,7 @@ of the box.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,14 +42,19 @@ class Hyper:
     signal: float
     trend: float
     noise: float
+    #: The same of what a seed adds to all values that share it; None: none is shared.
+    shared: float | None = None
 
     def vector(self) -> FloatArray:
         """All of them, the length scales first."""
-        return np.concatenate([self.lengths, [self.signal, self.trend, self.noise]])
+        last = [] if self.shared is None else [self.shared]
+        return np.concatenate([self.lengths, [self.signal, self.trend, self.noise, *last]])
 
     @classmethod
-    def of(cls, theta: FloatArray) -> Hyper:
-        """The inverse of `vector`."""
+    def of(cls, theta: FloatArray, shared: bool = False) -> Hyper:
+        """The inverse of `vector`; ``shared``: whether seeds add something."""
+        if shared:
+            return replace(cls.of(theta[:-1]), shared=float(theta[-1]))
         signal, trend, noise = theta[-3:]
         return cls(np.array(theta[:-3]), float(signal), float(trend), float(noise))
 

@@ -102,7 +102,8 @@ def prepared(measured: Measurements, name: str) -> tuple[Warp, Merged]:
         # Replicates share the slope at their mean, so that they stay one group.
         centre = (np.bincount(at, y) / np.maximum(np.bincount(at), 1))[at]
         var = var * warp.slope(centre) ** 2
-    return warp, merge(measured.X, warp.forward(y), at, var)
+    seed = None if measured.seed is None else measured.seed[ok]
+    return warp, merge(measured.X, warp.forward(y), at, var, seed)
 
 
 def local(measured: Measurements, fit: Fit, most: int = MOST) -> Measurements:
@@ -125,7 +126,7 @@ def refit(measured: Measurements, old: Fit) -> Fit:
     if m < 2 or m < min(max(old.fitted + 1, _REFIT * old.fitted), old.fitted + _AT_LEAST):
         return old
     near, new = local(measured, old), replace(old, fitted=m)
-    prior = Prior.standard(measured.X.shape[1])
+    prior = Prior.standard(measured.X.shape[1], measured.seed is not None)
     if m >= _CHOOSE * old.chosen and not two_valued(near.y[near.ok]):
         return replace(_choose(near, new, prior), chosen=m)
     return _fitted(near, new, prior, [old.hyper])

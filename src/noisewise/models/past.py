@@ -200,4 +200,6 @@ def _thinned(seen: Measurements) -> Measurements:
     others = order[half:][np.linspace(0, m - half - 1, _KEPT - half).astype(np.intp)]
     kept = np.sort(np.concatenate((order[:half], others)))
     rows, at = np.unique(seen.at[kept], return_inverse=True)
-    return Measurements(seen.X[rows], seen.y[kept], at.reshape(-1).astype(np.intp), seen.var[kept])
+    seed = None if seen.seed is None else seen.seed[kept]
+    at = at.reshape(-1).astype(np.intp)
+    return Measurements(seen.X[rows], seen.y[kept], at, seen.var[kept], seed)

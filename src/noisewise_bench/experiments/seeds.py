@@ -18,6 +18,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +54,7 @@ class Run:
     common: bool
 
 
+@cache
 def measure(task: str, method: str, mode: str, seed: int) -> Run:
     """One run and the truth about its answer."""
     make, budget = TASKS[task]
@@ -70,7 +72,9 @@ def measure(task: str, method: str, mode: str, seed: int) -> Run:
     return Run(float(problem.regret(r.x[None])[0]), "seeds: common" in r.message)
 
 
-def table(tasks: Sequence[str], method: str, seeds: Sequence[int]) -> Table:
+def table(
+    tasks: Sequence[str], method: str, seeds: Sequence[int], modes: Sequence[str] = MODES
+) -> Table:
     """One line per task and mode, means over the seeds."""
     columns = (
         Column("task"),
@@ -86,13 +90,36 @@ def table(tasks: Sequence[str], method: str, seeds: Sequence[int]) -> Table:
     )
     rows = []
     for task in tasks:
-        runs = {mode: [measure(task, method, mode, seed) for seed in seeds] for mode in MODES}
+        runs = {mode: [measure(task, method, mode, seed) for seed in seeds] for mode in modes}
         base = np.log10([run.cost for run in runs["independent"]])
-        for mode in MODES:
+        for mode in modes:
             cost = np.array([run.cost for run in runs[mode]])
             line = (task, TASKS[task][1], mode, float(np.median(cost)))
             rows.append((*line, *_against(np.log10(cost) - base, mode, runs[mode])))
     return Table(f"With {method}", columns, tuple(rows))
+
+
+def between(tasks: Sequence[str], methods: Sequence[str], seeds: Sequence[int]) -> Table:
+    """The first method with common seeds against the others with common seeds."""
+    first, *others = methods
+    rows = []
+    for task in tasks:
+        own = np.log10([measure(task, first, "common", seed).cost for seed in seeds])
+        for other in others:
+            base = np.log10([measure(task, other, "common", seed).cost for seed in seeds])
+            line = _against(own - base, "common", ())[:5]
+            rows.append((task, TASKS[task][1], other, *line))
+    columns = (
+        Column("task"),
+        Column("evaluations"),
+        Column("against"),
+        Column("wins", _percent),
+        Column("low", _percent, "95 % interval of the wins"),
+        Column("high", _percent),
+        Column("log10", decades, "mean difference of log10 cost; negative is better"),
+        Column("+-", fixed, "its standard error"),
+    )
+    return Table(f"Common seeds: {first} against others", columns, tuple(rows))
 
 
 def _against(change: FloatArray, mode: str, runs: Sequence[Run]) -> tuple[float, ...]:
@@ -127,20 +154,27 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--tasks", default=",".join(TASKS), help="such as drone,pendulum")
     parser.add_argument("--methods", default=",".join(METHODS), help="such as watchful,cma-es")
     parser.add_argument("--seeds", default="1-10", help="runs, such as 1-10")
+    parser.add_argument("--modes", default=",".join(MODES), help="such as independent,common")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
     args = parser.parse_args(argv)
     tasks, methods = args.tasks.split(","), args.methods.split(",")
+    modes = args.modes.split(",")
     try:
         seeds = numbers(args.seeds, "seeds")
         if unknown := sorted(set(tasks) - set(TASKS)):
             raise BenchError(f"tasks takes names from {', '.join(TASKS)}, got {unknown[0]!r}")
+        if modes[0] != MODES[0] or (unknown := sorted(set(modes) - set(MODES))):
+            raise BenchError(f"modes takes independent and others of {MODES}, got {args.modes!r}")
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    tables = [table(tasks, method, seeds) for method in methods]
+    tables = [table(tasks, method, seeds, modes) for method in methods]
+    if len(methods) > 1 and "common" in modes:
+        tables.append(between(tasks, methods, seeds))
     command = (
         f"python -m noisewise_bench.experiments seeds --tasks {args.tasks} "
         f"--methods {args.methods} --seeds {span(seeds)}"
+        + (f" --modes {args.modes}" if tuple(modes) != MODES else "")
     )
     stamp = Stamp(methods={name: behaviour.of_method(name) for name in methods})
     text = [
@@ -149,7 +183,7 @@ def main(argv: list[str] | None = None) -> int:
         "paired: the same tasks and random numbers of the search).",
         "Costs are those of the returned point over many simulations that no search saw, and have "
         "a floor above zero: no gains or rules avoid all cost.",
-        HISTORY,
+        *([HISTORY] if "auto" in modes else []),
         *(one.markdown() for one in tables),
         stamp.comment(),
     ]
