@@ -3,6 +3,8 @@
     python -m noisewise_bench.official --method rb-pem --dimensions 2,5 --instances 1-3 \
         --budget 20d --out coco-data --post
 
+`--pack NAME` writes the data as COCO's archive takes them: NAME.tgz with the one folder NAME.
+
 Its noise is COCO's own: one counter per suite, which no seed can change. The same command
 therefore gives the same data, but for replicated studies use the seeded problems instead.
 """
@@ -14,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -49,10 +52,9 @@ def run_official(
         "instance_indices": list(instances),
     }
     options = " ".join(f"{key}:{','.join(map(str, values))}" for key, values in wanted.items())
-    folder = re.sub(r"[^\w.-]+", "_", name)
     observer = cocoex.Observer(
         "bbob-noisy",
-        f'outer_folder: "{Path(out).resolve()}" result_folder: {folder} algorithm_name: "{name}"',
+        f'outer_folder: "{Path(out).resolve()}" result_folder: {_plain(name)} algorithm_name: "{name}"',
     )
     per_problem = Budget.parse(budget)
     for theirs in cocoex.Suite("bbob-noisy", "", options):
@@ -65,8 +67,33 @@ def run_official(
     return Path(observer.result_folder)
 
 
+def pack(data: str | Path, name: str) -> Path:
+    """Write the file ``name``.tgz beside a data folder, with that folder alone, under that name.
+
+    cocopp and COCO's archive take such files and show ``name`` as that of the algorithm.
+    """
+    if not list(Path(data).glob("*.info")):
+        raise ValueError(f"{data} has no data of COCO: no file there ends with .info")
+    packed = Path(data).parent / f"{_plain(name)}.tgz"
+    with tarfile.open(packed, "w:gz") as file:
+        file.add(data, arcname=packed.stem, filter=_anonymous)
+    return packed
+
+
+def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """An entry that does not name the user of this machine."""
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    return entry
+
+
+def _plain(name: str) -> str:
+    """A name that is fit for files and folders."""
+    return re.sub(r"[^\w.-]+", "_", name)
+
+
 def post_process(data: str | Path, out: str | Path) -> Path:
-    """Let cocopp make its figures and tables from a data folder; returns its start page."""
+    """Let cocopp make its figures and tables from a data folder or a packed one; returns its page."""
     require("cocopp")
     command = [sys.executable, "-m", "cocopp", "-o", str(out), str(data)]
     # A process of its own, because cocopp changes matplotlib's settings and its own for good.
@@ -102,10 +129,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default="coco-data", help="folder of COCO's data")
     parser.add_argument("--post", action="store_true", help="post-process the data with cocopp")
+    parser.add_argument(
+        "--pack", metavar="NAME", help="also write NAME.tgz for COCO's archive, NAME the algorithm's"
+    )
     options = parser.parse_args(arguments)
     data = run_official(
         get(options.method),
-        options.method,
+        options.pack or options.method,
         options.out,
         dimensions=numbers(options.dimensions, "--dimensions"),
         instances=numbers(options.instances, "--instances"),
@@ -114,6 +144,9 @@ def main(arguments: list[str] | None = None) -> None:
         seed=options.seed,
     )
     print(f"data: {data}")
+    if options.pack:
+        data = pack(data, options.pack)
+        print(f"packed: {data}")
     if options.post:
         print(f"figures and tables: {post_process(data, Path(options.out) / 'ppdata')}")
 

@@ -1,5 +1,7 @@
 """The official suite, its data, and cocopp's pages from them."""
 
+import tarfile
+
 import numpy as np
 import pytest
 
@@ -18,14 +20,19 @@ def test_command_runs_the_suite_and_cocopp(tmp_path, capsys):
     out = tmp_path / "coco data"
     arguments = (
         f"--method {__name__}:random_search --dimensions 2 --instances 1-3 --functions 110 "
-        "--budget 20d --post --out"
+        "--budget 20d --post --pack random-noisewise --out"
     )
     official.main([*arguments.split(), str(out)])
-    data = next(p for p in out.iterdir() if p.name.endswith("random_search"))
+    data = out / "random-noisewise"
     info = (data / "bbobexp_f110.info").read_text()
     assert "suite = 'bbob-noisy', funcId = 110, DIM = 2" in info
     assert [part.split("|")[0] for part in info.split(", ")[-3:]] == ["1:40", "2:40", "3:40"]
-    page = out / "ppdata" / "index.html"
+    with tarfile.open(out / "random-noisewise.tgz") as packed:
+        entries = packed.getmembers()
+    files = {f"{data.name}/{p.relative_to(data)}" for p in data.rglob("*") if p.is_file()}
+    assert {entry.name for entry in entries if entry.isfile()} == files
+    assert {entry.uname for entry in entries} == {""}
+    page = out / "ppdata" / "index.html"  # made from the packed data
     assert page.exists()
     assert list((out / "ppdata").glob("*/ppfigdim_f110.svg"))
     assert str(page) in capsys.readouterr().out
@@ -89,5 +96,7 @@ def test_says_what_is_wrong(tmp_path):
         official.run_official(random_search, "r", tmp_path, dimensions=[4])
     with pytest.raises(ValueError, match="dimension is 4, the suite takes 2, 3, 5, 10, 20, 40"):
         make("official-bbob-noisy/f101/i1/d4")
+    with pytest.raises(ValueError, match=r"has no data of COCO: no file there ends with \.info"):
+        official.pack(tmp_path, "auto")
     with pytest.raises(RuntimeError, match="cocopp could not process"):
         official.post_process(tmp_path / "nothing", tmp_path / "pages")

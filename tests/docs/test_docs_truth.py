@@ -31,10 +31,28 @@ def test_the_first_example_prints_an_interval_that_holds_the_truth(
     code = next(block for block in blocks if "nw.minimize(flight" in block)
     names: dict[str, Any] = {}
     exec(code, names)
-    found = re.search(r"95 % interval (\S+) to ([^\s),]+)", capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    found = re.search(r"95 % interval (\S+) to ([^\s),]+)", printed)
     assert found is not None
     truth = float(((names["r"].x - 0.3) ** 2).sum() * np.exp(0.5))
     assert float(found[1]) <= truth <= float(found[2])
+    shown = re.match(r"\s*<!-- output varies -->\s*```text\n(.*?)```", after(text, code), re.DOTALL)
+    assert (shown is not None) == (page == "README.md")
+    if shown:
+        words, numbers = apart(shown[1])
+        assert words == apart(printed)[0]
+        assert numbers == pytest.approx(apart(printed)[1], rel=0.05)
+
+
+def after(text: str, code: str) -> str:
+    """What follows a block of code on a page."""
+    return text.partition(f"{code}```\n")[2]
+
+
+def apart(printed: str) -> tuple[list[str], list[float]]:
+    """The words of a text, line breaks aside, and its numbers."""
+    number = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+    return re.sub(number, "#", printed).split(), [float(n) for n in re.findall(number, printed)]
 
 
 def test_no_example_of_what_you_bring_is_longer_than_ten_lines() -> None:
