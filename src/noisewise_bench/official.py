@@ -52,10 +52,8 @@ def run_official(
         "instance_indices": list(instances),
     }
     options = " ".join(f"{key}:{','.join(map(str, values))}" for key, values in wanted.items())
-    observer = cocoex.Observer(
-        "bbob-noisy",
-        f'outer_folder: "{Path(out).resolve()}" result_folder: {_plain(name)} algorithm_name: "{name}"',
-    )
+    where = f'outer_folder: "{Path(out).resolve()}" result_folder: {_plain(name)}'
+    observer = cocoex.Observer("bbob-noisy", f'{where} algorithm_name: "{name}"')
     per_problem = Budget.parse(budget)
     for theirs in cocoex.Suite("bbob-noisy", "", options):
         theirs.observe_with(observer)
@@ -93,7 +91,7 @@ def _plain(name: str) -> str:
 
 
 def post_process(data: str | Path, out: str | Path) -> Path:
-    """Let cocopp make its figures and tables from a data folder or a packed one; returns its page."""
+    """Let cocopp make its figures and tables from data, packed or not; returns its start page."""
     require("cocopp")
     command = [sys.executable, "-m", "cocopp", "-o", str(out), str(data)]
     # A process of its own, because cocopp changes matplotlib's settings and its own for good.
@@ -130,7 +128,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", default="coco-data", help="folder of COCO's data")
     parser.add_argument("--post", action="store_true", help="post-process the data with cocopp")
     parser.add_argument(
-        "--pack", metavar="NAME", help="also write NAME.tgz for COCO's archive, NAME the algorithm's"
+        "--pack", metavar="NAME", help="name it so, and write NAME.tgz for COCO's archive"
     )
     options = parser.parse_args(arguments)
     data = run_official(
