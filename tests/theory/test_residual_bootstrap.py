@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from theory_tools import Normal, pem_weights
 
@@ -68,6 +72,31 @@ def test_observed_centres_smooth_twice() -> None:
     once, twice = (pem_weights(F, np.full(len(F), s), w, Normal()) for s in (NOISE, NOISE * 2**0.5))
     assert np.abs(found - twice).max() < 0.01
     assert np.abs(found - once).max() > 0.04
+
+
+@given(
+    y=st.lists(st.integers(-4, 4), min_size=2, max_size=4),
+    pool=st.lists(st.integers(-6, 6), min_size=1, max_size=4),
+    seed=st.integers(0, 10**6),
+)
+def test_one_scale_for_all_never_reorders(y: list[int], pool: list[int], seed: int) -> None:
+    """About observed values with one scale, the better value has at least the weight of the worse
+    one, whatever the pool and the (decreasing) profile: the weights of hard ranks, flattened.
+    Exactly, over all draws."""
+    k = len(y)
+    profile = -np.sort(-np.random.default_rng(seed).normal(size=k))
+    drawn = np.array(y) + np.array(list(product(pool, repeat=k)))
+    weights = expected_weights(drawn.argsort(axis=1, kind="stable"), profile)
+    for i, j in product(range(k), repeat=2):
+        assert y[i] >= y[j] or weights[i] >= weights[j] - 1e-9
+
+
+def test_scales_that_differ_can_reorder() -> None:
+    """The better value is the less certain one, and only the last of three gets nothing."""
+    y, s = np.array([0.9, 1.0, 1.1]), np.array([9.0, 0.001, 0.001])
+    drawn = y + s * np.random.default_rng(0).normal(size=(2000, 3))
+    weights = expected_weights(drawn.argsort(axis=1, kind="stable"), np.array([0.5, 0.5, 0.0]))
+    assert weights[1] > weights[0] + 0.2
 
 
 def test_vectorised_bootstrap_is_the_naive_double_loop() -> None:
