@@ -51,8 +51,8 @@ class Informed(CMAOptions):
     know
         Which of `PARTS` are known.
     copies
-        The centre is the median of so many free evaluations, less that of a known law; 0: it is
-        not.
+        The centre is f with an error as large as that of the median of so many evaluations,
+        without its bias; 0: it is not.
     shrink
         Centres are drawn towards their mean as the noise demands, and scatter as much less.
     """
@@ -88,19 +88,16 @@ class Informed(CMAOptions):
             return Weights(rank_weights(self.truth(X), profile)), memory
         c, s = self.rbpem.centre_and_scale(memory, population, spread)
         z = self._from_pool(memory, len(X), rng)
-        middle = np.zeros(
-            len(X)
-        )  # of a known law: the median of values is not f where it is skewed
         if self.know & {"scale", "law"}:
             eps = self.draws(X, DRAWS, rng) - self.truth(X)
             known = np.maximum(pair_scale(eps), 1e-200)
             s = known if "scale" in self.know else s
-            if "law" in self.know:
-                z, middle = eps / known, np.median(eps, axis=0)
+            z = eps / known if "law" in self.know else z
         if "centre" in self.know:
             c = self.truth(X)
         elif self.copies:
-            c = np.median(self.draws(X, self.copies, rng), axis=0) - middle
+            a, b = (np.median(self.draws(X, self.copies, rng), axis=0) for _ in range(2))
+            c = self.truth(X) + (a - b) / math.sqrt(2.0)
         if self.shrink:
             c, s = shrunk(c, s, float(np.mean(z * z)))
         weights = expected_weights((c + s * z).argsort(axis=1, kind="stable"), profile)

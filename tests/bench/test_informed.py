@@ -71,13 +71,13 @@ def test_true_ranks_are_those_of_the_truth() -> None:
     np.testing.assert_array_equal(_weights({"ranks"}, _F[::-1].copy()), Log().weights(6))
 
 
-def test_many_free_evaluations_are_almost_the_true_centre() -> None:
-    """Also where the median of the noise is not zero."""
+def test_the_error_of_the_centre_shrinks_with_the_evaluations_it_stands_for() -> None:
+    """Without bias where the noise is skewed."""
     near = _weights({"scale", "law"}, _F[::-1].copy(), times=200, copies=400)
-    far = _weights({"scale", "law"}, _F[::-1].copy(), times=100)
+    far = _weights({"scale", "law"}, _F[::-1].copy(), times=200, copies=1)
     exact = _exact()
-    assert np.abs(near - exact).max() < 0.03
-    assert np.abs(far - exact).max() > 0.1
+    assert np.abs(near - exact).max() < 0.02
+    assert np.abs(far - exact).max() > 0.035
 
 
 @given(

@@ -39,10 +39,10 @@ KNOWN: Final = {
     _EXACT: "pem",
     "true ranks, no re-evaluations": _informed(know="ranks", k_max=0),
 }
-#: Free evaluations of which the centre is the median; scale and law are known.
+#: The centre is as uncertain as the median of so many evaluations; scale and law are known.
 PRECISION: Final = {
     **{
-        f"{n} free evaluation{'s' * (n > 1)}": _informed(know="scale+law", copies=n, k_max=0)
+        f"as of {n} evaluation{'s' * (n > 1)}": _informed(know="scale+law", copies=n, k_max=0)
         for n in (1, 4, 16, 64)
     },
     _EXACT: "pem",
