@@ -86,13 +86,23 @@ def tables(rows: list[Row]) -> list[Table]:
         here = [row for row in rows if row.dimension == d]
         found += [
             _table(here, KNOWN, f"What is known exactly, d = {d}", "known"),
-            _table(here, PRECISION, f"How well the centre must be known, d = {d}", "centre"),
+            _table(
+                here,
+                PRECISION,
+                f"How well the centre must be known, d = {d}",
+                "centre",
+                "Scale and law are known. The centre is the true value with an error as large as "
+                "that of the median of so many evaluations, but symmetric: where one tail of the "
+                "noise is heavy, luck is then as heavy as bad luck.",
+            ),
             _table(here, reachable(_population(d)), f"What can be tried, d = {d}", "method"),
         ]
     return found
 
 
-def _table(rows: Sequence[Row], arms: Mapping[str, str], title: str, first: str) -> Table:
+def _table(
+    rows: Sequence[Row], arms: Mapping[str, str], title: str, first: str, *notes: str
+) -> Table:
     """Each arm against hard ranks, in the order of ``arms``."""
     compared = {c.method: c for c in compare(sheets(rows, "recommended", by=("dimension",)), HARD)}
     free = {row.method for row in rows if row.uncharged}
@@ -110,12 +120,13 @@ def _table(rows: Sequence[Row], arms: Mapping[str, str], title: str, first: str)
         c = compared[method]
         name = label + "*" * (method in free)
         body.append((name, c.n, c.wins, c.median_log10, c.mean_diff, c.mean_low, c.mean_high))
-    notes = (
+    said = (
+        *notes,
         f"Metric: recommended, the noise-free regret of the point returned; B = {BUDGET}. "
         f"Differences are to hard ranks ({HARD}) without re-evaluations, negative is better.",
         "* drew from the noise or was told the truth without paying for it.",
     )
-    return Table(title, columns, tuple(body), notes)
+    return Table(title, columns, tuple(body), said)
 
 
 STUDY = Study(
