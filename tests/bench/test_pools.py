@@ -95,6 +95,7 @@ def bench(db: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.xdist_group("undisturbed")
 def test_a_campaign_survives_ctrl_c_and_kill(
     tmp_path: Path, undisturbed: list[dict[str, object]]
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_campaign_survives_ctrl_c_and_kill(
     assert rows_of(db) == undisturbed
 
 
+@pytest.mark.xdist_group("undisturbed")
 def test_a_dask_cluster_that_loses_a_worker_loses_no_row(
     tmp_path: Path, undisturbed: list[dict[str, object]]
 ) -> None:
