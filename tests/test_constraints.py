@@ -104,6 +104,15 @@ def test_nothing_feasible_is_said() -> None:
     assert any("no point was found that meets the constraints" in text for text in r.warnings)
     assert float(r.x @ r.x) < 0.5  # as near as it gets
     assert r.nfev == 30
+    assert "no evaluation was feasible" in r.message
+
+
+def test_constraints_that_were_never_measured() -> None:
+    r = nw.minimize(_value, bounds=BOX, budget=20, rng=0, constraints=lambda x: np.nan)
+    assert len(r.constraints) == len(r.constraints_se) == 0
+    assert not r.feasible
+    assert not r.success
+    assert "never measured" in repr(r)
 
 
 def test_maximize_leaves_constraints_alone_and_names_work() -> None:

@@ -199,12 +199,12 @@ def minimize(
             maximize=maximize,
             batch=batch,
         )
+        if constraints is not None:
+            opt._about["constrained"] = True
         journal = None if path is None else Journal(path)
         try:
             if journal is not None:
                 opt._about["objective"] = fingerprint.of(objective)
-                if constraints is not None:
-                    opt._about["constrained"] = True
                 opt = resume(journal, opt)
             bar = Progress(opt, True, logger.stream()) if progress else None
             return _loop(opt, evaluator, journal, on_error, callback, bar)

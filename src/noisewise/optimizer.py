@@ -391,6 +391,8 @@ class Optimizer:
     def result(self) -> Result:
         """All that is known now; after the end, the result of the run."""
         found = result.of(self._search)
+        if self._about.get("constrained") and "constraints" not in found:
+            found = result.without_constraints(found)
         if self._space is not None:
             found["params"] = self._params(found.x)
             found["params_best_observed"] = self._params(found.x_best_observed)

@@ -146,6 +146,8 @@ class Result(dict[str, Any]):
 
     def _constraints(self) -> str:
         """The estimated constraints and how sure it is that they are met."""
+        if not len(self.constraints):
+            return "never measured"
         pairs = zip(self.constraints, self.constraints_se, strict=True)
         said = ", ".join(f"{g:.3g} ± {s:.2g}" for g, s in pairs)
         return f"{said} (feasible with probability {self.p_feasible:.2g})"
@@ -219,6 +221,13 @@ def of(search: Search) -> Result:
     return found
 
 
+def without_constraints(found: Result) -> Result:
+    """A result of a run whose constraints were never measured: every evaluation failed."""
+    found.constraints, found.constraints_se = np.empty(0), np.empty(0)
+    found.feasible, found.p_feasible = False, math.nan
+    return found
+
+
 def _add_constraints(found: Result, run: Run, limits: Limits) -> None:
     """What is known about the constraints at the recommended point."""
     x = run.setup.box.inner(found.x)[None]
@@ -263,7 +272,8 @@ def _message(search: Search, status: int, lucky: bool, more: str, exact: bool) -
         RUNNING: "still running",
     }[status]
     if status == BUDGET_SPENT and not lucky:
-        said = "the budget is spent and no evaluation succeeded"
+        found = run.ledger.failures < run.ledger.told
+        said = f"the budget is spent and no evaluation {'was feasible' if found else 'succeeded'}"
     parts = [said, f"{_many(run.round, 'generation')}, {_many(run.ledger.told, 'evaluation')}"]
     count = run.misranking.count
     if count and not exact:

@@ -19,6 +19,7 @@ from noisewise_bench.experiments import (
     mixed,
     optuna_samplers,
     policies,
+    scale,
     seeds,
     small,
     tasks,
@@ -29,7 +30,7 @@ from noisewise_bench.names import BenchError, numbers
 
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
-    for module in (ablation, auto, baselines, estimators, ladder, optuna_samplers, tasks)
+    for module in (ablation, auto, baselines, estimators, ladder, optuna_samplers, scale, tasks)
 }
 #: Studies whose rows are not those of a campaign.
 ALONE: dict[str, Callable[[list[str]], int]] = {
