@@ -14,11 +14,12 @@ _EQUATION = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">(?:\\\(|\\\[)(?P<tex>.*?)(?:\\\)|\\\])</(?P=tag)>',
     re.DOTALL,
 )
+_CODE, _OPTION = re.compile(r"<code>[^<]*</code>"), re.compile(r"--\w[\w-]*")
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """The page with every equation rendered."""
-    return _EQUATION.sub(_rendered, content)
+    """The page with every equation rendered, and with options that no line break splits."""
+    return _CODE.sub(_unbroken, _EQUATION.sub(_rendered, content))
 
 
 def on_post_build(config: Any, **_: Any) -> None:
@@ -26,6 +27,10 @@ def on_post_build(config: Any, **_: Any) -> None:
     folder = Path(config["site_dir"]) / "search"
     index = (folder / "search_index.json").read_text(encoding="utf-8")
     (folder / "search_index.js").write_text(f"var __index = {index}", encoding="utf-8")
+
+
+def _unbroken(found: re.Match[str]) -> str:
+    return _OPTION.sub(r'<span class="option">\g<0></span>', found[0])
 
 
 def _rendered(found: re.Match[str]) -> str:

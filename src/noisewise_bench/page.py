@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -113,17 +114,22 @@ def _metric(rows: Sequence[Row], metric: str, reference: str, look: Look) -> str
         return ""
     comparisons = compare(groups, reference)
     marked = sorted({method for sheet in groups for method in sheet.uncharged})
-    parts = [f"<p>{html.escape(metric)}: the {html.escape(MEANING[metric])}.</p>"]
+    parts = [f"<p>{html.escape(_title(MEANING[metric]))}.</p>"]
     if comparisons:
-        parts.append(tables.comparison_table(comparisons, marked).html())
+        parts.append(_table(tables.comparison_table(comparisons, marked)))
     for name, found in _panels(rows, metric, comparisons, look).items():
         if found:
             parts.append(f"<h3>{_title(name)}</h3>{_figures(found)}")
     if placed := [rank for sheet in groups for rank in ranks(sheet)]:
-        parts.append(tables.rank_table(placed).html())
+        parts.append(_table(tables.rank_table(placed)))
     by_function = sheets(rows, metric, by=("suite", "function", "dimension", "budget"))
-    parts.append(tables.median_table(by_function).html())
+    parts.append(_table(tables.median_table(by_function)))
     return "\n".join(parts)
+
+
+def _table(table: Table) -> str:
+    """A table without the note on its metric, which begins the section."""
+    return replace(table, notes=tuple(n for n in table.notes if n[:7] != "Metric:")).html()
 
 
 def _known(sheet: Sheet) -> bool:

@@ -78,6 +78,7 @@ def test_nothing_in_the_page_comes_from_elsewhere(text: str) -> None:
     found = Collector()
     found.feed(text)
     names = [tag for tag, _ in found.tags]
+    assert "Metric:" not in text  # each section says so once
     assert names.count("script") == 1
     assert not {"link", "iframe", "object", "img", "b"} & set(names)
     for _, attributes in found.tags:

@@ -113,6 +113,16 @@ def test_what_a_run_of_the_library_shows() -> None:
     assert "as wide as at the start)" in spreads
 
 
+def test_what_is_not_measured_yet() -> None:
+    opt = nw.Optimizer(budget=40, bounds=[(0, 1)] * 2, rng=0, confirm=5)
+    for trial in opt.ask():
+        opt.tell(trial.id, float(trial.x[0]))
+    shown = page(facts.of(opt, "plain"))
+    assert "<p>Not measured</p>" in shown
+    assert "kept to measure the answer: 5 evaluations." in shown
+    assert "Set confirm" not in shown
+
+
 def test_a_run_of_a_model_has_no_step_sizes() -> None:
     opt = run("auto", budget=60)
     assert np.isnan(opt.result().history["sigma"]).all()

@@ -80,6 +80,8 @@ class Facts:
     outlook: Outlook
     budget: int
     spent: int
+    #: Evaluations that are still kept to measure the answer.
+    kept: int
     generations: int
     #: Evaluations by what they were for.
     parts: dict[str, int]
@@ -145,6 +147,7 @@ def of(opt: Optimizer, title: str) -> Facts:
         outlook=result.outlook,
         budget=opt.budget,
         spent=opt.spent,
+        kept=run.ledger.reserve,
         generations=int(result.nit),
         parts=_parts(run),
         failures=int(result.n_failures),

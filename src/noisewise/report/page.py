@@ -81,7 +81,7 @@ def _answer(facts: Facts) -> str:
     return (
         f'{early}<h2>{heading}</h2><div class="answer"><div>{_recommended(facts)}</div>'
         f'<div><p class="soft">Its value, estimated ({better})</p>'
-        f'<p class="big">{_shown(facts)}</p>{paragraph(estimate(facts))}'
+        f'<p class="big">{_shown(facts)}</p>{paragraph(_certainty(facts))}'
         f"{paragraph(sentence(basis(facts)), 'soft')}</div></div>{command}"
     )
 
@@ -89,6 +89,11 @@ def _answer(facts: Facts) -> str:
 def _shown(facts: Facts) -> str:
     unknown = math.isnan(facts.value) or math.isnan(facts.interval[0])
     return number(facts.value) if unknown else rounded(facts.value, facts.interval)[0]
+
+
+def _certainty(facts: Facts) -> str:
+    """What the estimate says beside its number: the interval, mostly."""
+    return sentence(estimate(facts).partition(" (")[2].removesuffix(")"))
 
 
 def _recommended(facts: Facts) -> str:

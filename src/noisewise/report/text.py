@@ -72,6 +72,9 @@ def basis(facts: Facts) -> str:
         return "no noise was seen."
     if facts.confirmed:
         return f"the {facts.kind} of {values} of this very point."
+    if not facts.done and facts.kept:
+        kept = counted(facts.kept, "evaluation")
+        return f"what the method expects here so far; kept to measure the answer: {kept}."
     return (
         "what the method expects here, or the mean of the last generation around this point. Set "
         "confirm to measure the point itself."
