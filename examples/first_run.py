@@ -173,6 +173,8 @@ def main() -> None:
     path = Path("out") / "first_run.png"
     picture(costs, path)
     print(f"The picture is in {path}")
+    if "Optuna TPE" not in costs:
+        print("To compare with TPE as well: .venv/bin/pip install optuna")
 
 
 if __name__ == "__main__":
