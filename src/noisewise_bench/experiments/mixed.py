@@ -248,10 +248,10 @@ def page(tables: list[Table], instances: list[int], tools: list[str], command: s
         f"Printed by `{command}` (noisewise {nw.__version__}).",
         "Regret is the noise-free value at the returned parameters; the best has 0. Means are over "
         f"{len(instances)} instances, which differ in where the best is. All tools spend the same "
-        "number of evaluations with the same Gaussian noise. TPE (multivariate, of Optuna) and "
-        "random search return their best trial, CatCMAwM (of cmaes) the best candidate of its last "
-        "generation: their ordinary answers, for none of them measures a point again. `gp` is left "
-        f"out beyond {_MODEL_UP_TO} evaluations. Problems:",
+        "number of evaluations, with Gaussian noise of the same size. TPE (multivariate, of "
+        "Optuna) and random search return their best trial, CatCMAwM (of cmaes) the best "
+        "candidate of its last generation: their ordinary answers, for none measures a point "
+        f"again. `gp` is left out beyond {_MODEL_UP_TO} evaluations. Problems:",
         kinds,
         *(one.markdown() for one in tables),
         stamp.comment(),
