@@ -154,7 +154,7 @@ def test_the_noise_elsewhere_is_that_of_reevaluations() -> None:
     ("more", "said"),
     [
         ({"improvement": 0.01}, "was enough"),
-        ({"improvement": 0.9}, "longer search should help"),
+        ({"improvement": 0.9}, "longer search may find it"),
         ({"pace": 0.01}, "still closing in"),
         ({"pace": 0.0}, "no longer fell"),
         ({"estimate": _estimate(0, 5, "unknown")}, "all evaluations of the recommended"),

@@ -112,8 +112,8 @@ class Outlook:
                     f"the model expects the best point to be better by {left:.2g}, which the "
                     "interval does not resolve: the budget was enough for this precision"
                 )
-            should = ": a longer search should help" if width > 0.0 else ""
-            return f"the model expects the best point to be better by {left:.2g}{should}"
+            may = ": a longer search may find it" if width > 0.0 else ""
+            return f"the model expects the best point to be better by {left:.2g}{may}"
         if math.isnan(self.pace):
             return ""
         if self._closing_in:
