@@ -169,7 +169,7 @@ def _tune_parser(commands: Any) -> None:
 
 
 def _methods_to_tune() -> list[str]:
-    """All but the one that needs a function which no command line can give."""
+    """All but `pem`, which needs a function or standard errors that no command line can give."""
     return [name for name in methods.names() if name != "pem"]
 
 
