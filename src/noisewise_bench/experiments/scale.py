@@ -14,10 +14,8 @@ from noisewise_bench.task import Row
 NOISE_HANDLING = ("lra-cma-es", "peer/nevergrad-tbpsa")
 OURS = ("sep-cma-es", "lra-cma-es", "probe-switch", "rb-pem")
 #: (dimension, evaluations per parameter) of the long runs and of the large ones.
-LONG, LARGE = (10, 1000), ((100, 200), (300, 50), (1000, 5))
+LONG, LARGE = (10, 1000), ((100, 200), (300, 50))
 SHORT = 50
-#: From this dimension on only the high-misranking functions: evaluations take long.
-HUGE = 1000
 
 
 def wider(d: int) -> str:
@@ -34,7 +32,7 @@ def grids(scope: Scope) -> list[Grid]:
     long = suite("bbob-noisy", (d,), first)
     found.append(Grid.of(long, ["auto", *OURS, "cma-es", wider(d)], [f"{each}d"], scope.seeds))
     for d, each in LARGE:
-        large = suite("bbob-noisy-high" if d >= HUGE else "bbob-noisy", (d,), first)
+        large = suite("bbob-noisy", (d,), first)
         found.append(Grid.of(large, ["auto", *OURS, wider(d)], [f"{each}d"], scope.seeds))
     return found
 
