@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import noisewise as nw
+from noisewise import _data
 from noisewise.models.limits import Limits, _kept
 from noisewise.noise.samples import Samples
 
@@ -91,6 +92,9 @@ def test_the_result_says_what_is_known_about_the_constraints() -> None:
     truth = np.array([_limit(r.x), -r.x[0] - 1.0])
     assert bool((np.abs(r.constraints - truth) <= 4.0 * r.constraints_se + 1e-2).all())
     assert r.constraints.shape == (2,)
+    hints = get_type_hints(nw.Result)
+    for name in ("constraints", "constraints_se", "feasible", "p_feasible"):
+        assert _data.fits(r[name], hints[name]), name
     assert r.feasible == bool((r.constraints <= 0.0).all())
     assert "feasible with probability" in repr(r)
     assert "constraints: " in r.summary()

@@ -54,4 +54,4 @@ def test_the_example_runs(
     runpy.run_path(str(PACKAGE / "example.py"), run_name="__main__")
     said = capsys.readouterr().out
     assert "luckiest trial: {'x': " in said
-    assert "recommended:    Recommended(params={'x': " in said
+    assert "recommended:    {'x': " in said
