@@ -51,6 +51,18 @@ def test_proposals_are_a_function_of_memory_and_generator(done: int) -> None:
     assert ((first >= 0.0) & (first <= 1.0)).all()
 
 
+def test_the_minimum_that_is_kept_belongs_to_the_memory() -> None:
+    """Whatever is asked in between, and whatever the caller does with the answer."""
+    one, other = run(box(), 12), run(box(), 12, noise=1.0)
+    expected = [answer._descended(m, search.modelled(m).posterior) for m in (one, other)]
+    assert not np.array_equal(*expected)
+    for i in (0, 0, 1, 0, 1, 1):
+        memory = (one, other)[i]
+        found = answer.minimum(memory, search.modelled(memory).posterior)
+        np.testing.assert_array_equal(found, expected[i])
+        found[:] = np.nan
+
+
 def test_learning_is_the_same_after_a_round_trip() -> None:
     memory = run(box(), 12, noise=1.0)
     U = np.array([[0.2, 0.3], [0.6, 0.6]])
