@@ -11,6 +11,9 @@ export MKL_NUM_THREADS ?= 1
 # The tests start hundreds of processes: without bytecode each of them compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Processes that run tests: one more than cores, because many tests wait for other processes.
+JOBS ?= 3
+
 .PHONY: run test lint types unit reproduce docs dist newcomer clean
 
 run: $(LIBRARY)
@@ -27,7 +30,7 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest tests -n 2 --dist loadgroup
+	$(BIN)/coverage run -m pytest tests -n $(JOBS) --dist loadgroup
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=95
 

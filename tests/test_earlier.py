@@ -131,7 +131,8 @@ def test_data_are_not_charged(method: Method) -> None:
 
 def test_resume_is_exact_before_and_after_data_are_added(method: Method, tmp_path: Path) -> None:
     def run(saved_at: set[int]) -> tuple[dict[int, bytes], str]:
-        opt, asked, tells = support.start(method, d=2, budget=40), {}, 0
+        budget = support.affordable(method, 40, most=25)
+        opt, asked, tells = support.start(method, d=2, budget=budget), {}, 0
         while not opt.done:
             for trial in opt.ask():
                 asked[trial.id] = trial.x.tobytes()

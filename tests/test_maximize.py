@@ -48,7 +48,8 @@ def test_the_mirror_image_of_minimising_the_negative(method: str, vectorized: bo
     def down(x: Any) -> Any:
         return -up(x)
 
-    options = _GOOD | {"method": method, "budget": 60, "vectorized": vectorized}
+    budget = support.affordable(nw.methods.get(method), 60)
+    options = _GOOD | {"method": method, "budget": budget, "vectorized": vectorized}
     mirrored(nw.minimize(up, **options, maximize=True), nw.minimize(down, **options))
 
 

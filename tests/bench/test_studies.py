@@ -23,7 +23,7 @@ SCOPE = Scope((1,), (2,), (1, 2))
 
 def _grids(scope: Scope) -> list[Grid]:
     problems = [f"bbob-noisy/f{f}/i{i}/d2" for f in (101, 110) for i in scope.instances]
-    return [Grid.of(problems, ["auto", "sep-cma-es"], ["40d"], scope.seeds)]
+    return [Grid.of(problems, ["auto", "sep-cma-es"], ["20d"], scope.seeds)]
 
 
 TOY = Study(
@@ -32,8 +32,8 @@ TOY = Study(
     SCOPE,
     _grids,
     lambda rows: [
-        versus(labelled(rows), "auto", "recommended", "auto, B = 40d"),
-        against(labelled(rows), "sep-cma-es", "best-evaluated", "against, B = 40d"),
+        versus(labelled(rows), "auto", "recommended", "auto, B = 20d"),
+        against(labelled(rows), "sep-cma-es", "best-evaluated", "against, B = 20d"),
     ],
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import os
@@ -79,6 +80,7 @@ def test_same_rng_same_run(method: Method) -> None:
     assert asked != support.drive(other)
 
 
+@functools.cache
 def _digests() -> str:
     """One line per method: a hash of everything its run is made of."""
     lines = []

@@ -93,6 +93,7 @@ def test_a_run_of_the_command_line() -> None:
         assert math.log10(trial.params["rate"]) / 4.0 + 1.0 == pytest.approx(trial.value)
 
 
+@pytest.mark.untraced
 def test_only_the_newest_candidates_of_a_long_run_are_there() -> None:
     opt = nw.Optimizer(np.zeros(299), sigma0=1.0, budget=400, rng=0, method=CMAES(population=50))
     while not opt.done:
