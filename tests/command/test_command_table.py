@@ -36,6 +36,17 @@ def test_columns_are_found_by_name(tmp_path: Path, mark: str) -> None:
     np.testing.assert_allclose(X, [SPACE.encode(row) for row in found.rows])
 
 
+def test_a_decimal_comma_where_semicolons_separate(tmp_path: Path) -> None:
+    space = Space({"lr": "0..1", "opt": ["a,b", "c"]})
+    path = write(tmp_path, "lr;opt;value;se\n0,25;a,b;-1,5e1;0,5\n0.5;c;2;\n")
+    found = table.read(path, space)
+    assert found.rows == [{"lr": 0.25, "opt": "a,b"}, {"lr": 0.5, "opt": "c"}]
+    assert found.values == [-15.0, 2.0]
+    assert found.errors[0] == 0.5
+    with pytest.raises(ValueError, match=r"got '1\.2\.3'"):
+        table.read(write(tmp_path, "lr;opt;value\n1,2,3;c;2\n"), space)
+
+
 BAD = """lr,layers,opt,value,se
 0.01,2,adam,0.5,
 5,2,adam,0.5,

@@ -43,7 +43,8 @@ def read(path: str, space: Space, skip: bool = False) -> Table:
         raise ValueError(f"--data {path} must be a text file in UTF-8") from None
     lines = text.splitlines()
     head = lines[0] if lines else ""
-    reader = csv.DictReader(lines, delimiter=max(",;\t", key=head.count), skipinitialspace=True)
+    mark = max(",;\t", key=head.count)
+    reader = csv.DictReader(lines, delimiter=mark, skipinitialspace=True)
     names = [name.strip() for name in reader.fieldnames or []]
     reader.fieldnames = names
     missing = [name for name in (*space.names, VALUE) if name not in names]
@@ -55,7 +56,8 @@ def read(path: str, space: Space, skip: bool = False) -> Table:
     found = Table([], [], [], [])
     for row in reader:
         try:
-            values, value, error = _read_row(row, space)
+            # Spreadsheets separate columns by semicolons where the comma is the decimal mark.
+            values, value, error = _read_row(row, space, comma=mark == ";")
         except ValueError as wrong:
             found.left_out.append(f"line {reader.line_num}: {wrong}")
             continue
@@ -80,9 +82,15 @@ def typed(parameter: Parameter, text: str) -> Any:
         raise ValueError(f"must be a number, got {text!r}") from None
 
 
-def _read_row(row: Mapping[str, Any], space: Space) -> tuple[dict[str, Any], float, float]:
-    """Values by name, the measurement and its standard error."""
-    found = {}
+def _read_row(
+    row: Mapping[str, Any], space: Space, comma: bool = False
+) -> tuple[dict[str, Any], float, float]:
+    """Values by name, the measurement and its standard error; with ``comma``, numbers may have a
+    decimal comma."""
+    found, choices = {}, {n for n, p in space.parameters.items() if isinstance(p, Choice)}
+    if comma:
+        numbers = {*space.names, VALUE, ERROR} - choices
+        row = {n: t.replace(",", ".") if t and n in numbers else t for n, t in row.items()}
     for name, parameter in space.parameters.items():
         try:
             found[name] = typed(parameter, (row[name] or "").strip())
