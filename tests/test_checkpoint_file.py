@@ -244,11 +244,11 @@ _REPLACEMENTS: list[Any] = [
 
 
 def replaced(content: Any, path: tuple[Any, ...], value: Any) -> Any:
-    content = copy.deepcopy(content)
-    place = content
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
+    """A copy with another value at ``path``; what lies beside the path is shared."""
+    if not path:
+        return value
+    content = copy.copy(content)
+    content[path[0]] = replaced(content[path[0]], path[1:], value)
     return content
 
 

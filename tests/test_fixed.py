@@ -63,7 +63,8 @@ def test_a_box_of_a_damaged_file(fixed: Any) -> None:
 
 def test_methods_see_the_free_coordinates_only(named_method: Method) -> None:
     """The search is that of the problem without the fixed coordinates, to the bit."""
-    options: dict[str, Any] = {"budget": 80, "rng": 3, "confirm": 4}
+    budget = support.affordable(named_method, 80)
+    options: dict[str, Any] = {"budget": budget, "rng": 3, "confirm": 4}
     if named_method.name == "pem":
         pytest.skip("its draws are functions of whole points")
     r = nw.minimize(sphere, bounds=BOUNDS, method=named_method, **options)
@@ -88,7 +89,8 @@ def test_probe() -> None:
 
 
 def test_resume(tmp_path: Path) -> None:
-    path, options = tmp_path / "run", {"bounds": BOUNDS, "rng": 0, "budget": 100}
+    path = tmp_path / "run"
+    options: dict[str, Any] = {"bounds": BOUNDS, "rng": 0, "budget": 100, "method": "watchful"}
     calls: list[Any] = []
 
     def fails(x: Any) -> float:
@@ -108,7 +110,7 @@ def test_resume(tmp_path: Path) -> None:
 
 
 def test_the_report_leaves_them_out() -> None:
-    opt = nw.Optimizer(bounds=BOUNDS, budget=200, rng=0)
+    opt = nw.Optimizer(bounds=BOUNDS, budget=200, rng=0, method="watchful")
     support.drive(opt, lambda trial: sphere(trial.x))
     told = facts.of(opt, "fixed")
     assert [spread.name for spread in told.spreads] == ["x1", "x3"]
@@ -150,5 +152,5 @@ def test_budget_and_confirm_may_be_whole_floats(budget: Any) -> None:
     opt = nw.Optimizer([1.0], sigma0=1.0, budget=budget, confirm=budget / 20)
     assert (opt.budget, opt._run.ledger.reserve) == (100, 5)
     assert type(opt.budget) is int
-    r = nw.minimize(lambda x: float(x @ x), [1.0], sigma0=1.0, budget=budget)
+    r = nw.minimize(lambda x: float(x @ x), [1.0], sigma0=1.0, budget=budget, method="cma-es")
     assert r.nfev == 100

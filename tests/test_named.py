@@ -48,8 +48,8 @@ def test_minimize_by_name(space: Any) -> None:
 
 def test_the_same_as_with_the_unit_cube() -> None:
     space = nw.Space(GIVEN)
-    by_hand = nw.minimize(space.objective(train), bounds=space.bounds, budget=100, rng=0)
-    r = nw.minimize(train, space=space, budget=100, rng=0)
+    by_hand = nw.minimize(space.objective(train), bounds=space.bounds, budget=50, rng=0)
+    r = nw.minimize(train, space=space, budget=50, rng=0)
     del r["params"], r["params_best_observed"]
     assert support.same_result(r, by_hand)
 
@@ -102,7 +102,7 @@ def test_saved_and_resumed(tmp_path: Path) -> None:
             raise RuntimeError("once")
         return train(p)
 
-    options: dict[str, Any] = {"space": GIVEN, "budget": 100, "rng": 0}
+    options: dict[str, Any] = {"space": GIVEN, "budget": 100, "rng": 0, "method": "watchful"}
     with pytest.raises(nw.EvaluationError) as caught:
         nw.minimize(fails, checkpoint=path, **options)
     assert caught.value.result.params.keys() == GIVEN.keys()

@@ -15,7 +15,7 @@ import pytest
 from noisewise.cli import main
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
-TUNE = "tune --param x=0..1 --budget 12 --seed 1"
+TUNE = "tune --param x=0..1 --budget 12 --seed 1 --method cma-es"
 PROGRAM = ["awk", "BEGIN { print ({x}-0.3)^2 }"]
 
 

@@ -82,7 +82,7 @@ def test_the_space_is_learnt_from_the_first_trial() -> None:
 
 
 def test_maximising_is_minimising_the_negative() -> None:
-    down, up = study_of(40), study_of(40, "maximize")
+    down, up = (study_of(40, way, method="watchful") for way in ("minimize", "maximize"))
     down.optimize(bowl, n_trials=40)
     up.optimize(lambda trial: -bowl(trial), n_trials=40)
     assert [t.params for t in up.trials] == [t.params for t in down.trials]

@@ -59,7 +59,7 @@ def test_workers_share_a_run(place: tuple[str, str]) -> None:
     options = {"n_trials": 30, "seed": 4, "workers": 3, "method": METHOD}
     processes = [start(support.work, *place, "shared", 10, options) for _ in range(3)]
     for process in processes:
-        process.join(120)
+        process.join()  # however busy the machine is
         assert process.exitcode == 0
     marks = [mark for _, mark in support.marks(study)]
     assert len(marks) == 30
