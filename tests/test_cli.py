@@ -27,6 +27,8 @@ NOISY = [
     "BEGIN { print ({x}-0.3)^2 + ({n}-7)^2/50 + (s * 7919 % 1000) / 5000 }",
 ]
 PARAMS = ["--param", "x=0..1", "--param", "n=1..20:int"]
+#: For what does not depend on the method: the default one fits a model after every few values.
+TUNE = ["tune", *PARAMS, "--seed", "1", "--method", "watchful"]
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +37,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tune(*options: str, program: list[str] = PLAIN, budget: int = 40) -> int:
-    return main(["tune", *PARAMS, "--budget", str(budget), "--seed", "1", *options, "--", *program])
+    return main([*TUNE, "--budget", str(budget), *options, "--", *program])
 
 
 def shown(capsys: pytest.CaptureFixture[str], path: str = "run.nw") -> dict[str, Any]:
@@ -56,7 +58,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 
 def test_a_program_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tune("--confirm", "6", program=NOISY, budget=120) == 0
+    assert tune("--confirm", "6", "--method", "auto", program=NOISY, budget=120) == 0
     out, err = capsys.readouterr()
     assert max(map(len, out.split("Use it")[0].splitlines())) <= 80
     said = " ".join(out.split())
@@ -104,7 +106,7 @@ def test_a_full_disk_ends_the_log_and_not_the_run(capsys: pytest.CaptureFixture[
 
 def test_more_is_better(capsys: pytest.CaptureFixture[str]) -> None:
     program = ["awk", "BEGIN { print 5 - ({x}-0.3)^2 - ({n}-7)^2/50 }"]
-    assert tune("--maximize", "--method", "watchful", program=program, budget=150) == 0
+    assert tune("--maximize", program=program, budget=150) == 0
     found = shown(capsys)
     assert found["recommended"]["x"] == pytest.approx(0.3, abs=0.05)
     assert found["estimate"] == pytest.approx(5.0, abs=0.05)
@@ -118,8 +120,7 @@ def test_more_is_better(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_interrupted_run_goes_on_as_if_nothing_happened(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    fast = ("--method", "watchful")
-    assert tune("--out", "whole.nw", *fast) == 0
+    assert tune("--out", "whole.nw") == 0
     whole = shown(capsys, "whole.nw")
     for number, code in ((2, 130), (15, 143), (1, 129)):
         path = f"{number}.nw"
@@ -128,7 +129,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_happened(
         script = f"echo >> log; {stop}; " + 'awk "$0"'
         program = ["sh", "-c", script, PLAIN[1]]
         Path("log").write_text("")
-        assert tune("--out", path, *fast, program=program) == code
+        assert tune("--out", path, program=program) == code
         said = capsys.readouterr().err.splitlines()[-1]
         assert said == (
             f"noisewise: interrupted after 16 of 40 evaluations; the same command goes on from "
@@ -136,10 +137,10 @@ def test_an_interrupted_run_goes_on_as_if_nothing_happened(
         )
         assert shown(capsys, path)["done"] is False
         Path("log").write_text("")
-        stopped_again = tune("--out", path, *fast, program=program)
+        stopped_again = tune("--out", path, program=program)
         assert stopped_again == code  # after 16 more
         Path("log").write_text("")
-        assert tune("--out", path, *fast, program=program) == 0
+        assert tune("--out", path, program=program) == 0
         found = shown(capsys, path)
         same = {"title": "", "command": ""}
         assert found | same == whole | same
@@ -159,7 +160,7 @@ def test_batches(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert nw.Optimizer.load("run.nw")._run.setup.batch == 12
     assert "holds a run with batch 12, not None" in complaint(
-        capsys, "tune", *PARAMS, "--budget", "40", "--seed", "1", "--", *PLAIN
+        capsys, *TUNE, "--budget", "40", "--", *PLAIN
     )
 
 
@@ -181,7 +182,7 @@ def test_a_run_that_has_ended_is_only_shown(capsys: pytest.CaptureFixture[str]) 
         (["--regex", "."], "there --regex or --json is ['last', ''], here ['regex', '.']"),
         (["--budget", "39"], "budget must be at least 40, which the run in"),
         (["--confirm", "2"], "holds a run with confirm 'auto', not 2"),
-        (["--method", "cma-es"], "holds a run with method Auto("),
+        (["--method", "cma-es"], "holds a run with method Watchful("),
         (["{x}"], "there the command is ['awk', 'BEGIN"),
     ],
 )
@@ -192,7 +193,7 @@ def test_another_command_on_the_same_file(
     capsys.readouterr()
     more = [word for word in change if word.startswith("{")]
     options = [word for word in change if not word.startswith("{")]
-    command = ["tune", *PARAMS, "--budget", "40", "--seed", "1", *options, "--", *PLAIN, *more]
+    command = [*TUNE, "--budget", "40", *options, "--", *PLAIN, *more]
     complained = complaint(capsys, *command)
     assert said in complained
     assert "run.nw" in complained
@@ -203,7 +204,7 @@ def test_the_order_of_parameters_is_that_of_the_coordinates(
 ) -> None:
     assert tune("--quiet") == 0
     capsys.readouterr()
-    turned = ["tune", *PARAMS[2:], *PARAMS[:2], "--budget", "40", "--seed", "1", "--", *PLAIN]
+    turned = ["tune", *PARAMS[2:], *PARAMS[:2], *TUNE[5:], "--budget", "40", "--", *PLAIN]
     assert "there the order of --param is ['x', 'n']" in complaint(capsys, *turned)
 
 
@@ -421,7 +422,7 @@ def test_without_a_reader_of_its_output() -> None:
 def test_in_a_terminal_one_line_rewrites_itself() -> None:
     """Over ssh, say: a real terminal, narrow, in which Ctrl-C is typed; then the same again."""
     script = 'sleep 0.01; awk "$0"'
-    words = ["tune", *PARAMS, "--budget", "60", "--seed", "1", "--", "sh", "-c", script, PLAIN[1]]
+    words = [*TUNE, "--budget", "60", "--", "sh", "-c", script, PLAIN[1]]
     code, text = in_terminal(words, type_at="20/60")
     assert code == 130
     assert "the same command goes on from run.nw" in text
@@ -467,9 +468,9 @@ def test_earlier_measurements_from_a_table(capsys: pytest.CaptureFixture[str]) -
     said = complaint(capsys, "tune", *PARAMS, "--budget", "30", "--data", "old.csv", "--", *PLAIN)
     assert said.startswith("--data old.csv: line 22: value must be a number, got 'much'")
     assert not Path("run.nw").exists()
-    assert tune("--data", "old.csv", "--skip-rows", budget=30) == 0
+    assert tune("--data", "old.csv", "--skip-rows", "--method", "auto", budget=30) == 0
     assert "left out old.csv line 23: x must be a number in 0.0..1.0" in capsys.readouterr().err
     assert "20 rows of earlier data" in nw.Optimizer.load("run.nw").result().message
     assert shown(capsys)["spent"] == 30
-    assert tune(budget=30) == 2
+    assert tune("--method", "auto", budget=30) == 2
     assert "holds a run with data ['20 rows" in capsys.readouterr().err
