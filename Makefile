@@ -12,7 +12,7 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 # Processes that run tests: one more than cores, because many tests wait for other processes.
-JOBS ?= 3
+JOBS ?= 2
 
 .PHONY: run test lint types unit reproduce docs dist newcomer clean
 

@@ -49,7 +49,11 @@ def square(v: float) -> float:
 
 def by_pool(x: Any) -> float:
     with mp.get_context("fork").Pool(2) as pool:
-        return float(sum(pool.map(square, x)))
+        value = float(sum(pool.map(square, x)))
+        # Else leaving kills its processes, which may hang while coverage writes what it has.
+        pool.close()
+        pool.join()
+    return value
 
 
 def by_executor(x: Any) -> float:
