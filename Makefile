@@ -11,7 +11,7 @@ export MKL_NUM_THREADS ?= 1
 # The tests start hundreds of processes: without bytecode each of them compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Processes that run tests: one more than cores, because many tests wait for other processes.
+# Processes that run tests.
 JOBS ?= 2
 
 .PHONY: run test lint types unit reproduce docs dist newcomer clean
