@@ -32,12 +32,9 @@ _GOOD: dict[str, Any] = {
 
 @pytest.fixture
 def client() -> Iterator[Any]:
-    import dask
     from distributed import Client, LocalCluster
 
-    patient = {f"distributed.comm.timeouts.{what}": "1000s" for what in ("connect", "tcp")}
     with (
-        dask.config.set(patient),  # a busy machine
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
         ) as cluster,
