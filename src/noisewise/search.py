@@ -349,7 +349,8 @@ class Search:
         """All trials of a wave are told: ask for more, or close the round."""
         if population.kind != SEARCH:
             self._note_best(population)
-            constrained.learn(self.run, population)
+            if self.run.limits is not None:
+                constrained.learn(self.run, population)
             final.settle(self.run, population)
             return
         population.wave += 1
@@ -366,10 +367,12 @@ class Search:
         else:
             population.failed = True
         run.seen.add(population.X, samples.values)
-        setup, ledger = run.setup, run.ledger
+        ledger = run.ledger
         seeding.compare(self.method, run, population)
-        constrained.learn(run, population)
-        shown = constrained.seen_by(self.method, run, population)
+        shown = population
+        if run.limits is not None:
+            constrained.learn(run, population)
+            shown = constrained.seen_by(self.method, run, population)
         run.memory, info = self.method.learn(run.memory, shown, self._now(), run.bootstrap)
         misranking = math.nan
         if samples.values.shape[1] > 1:
@@ -386,10 +389,14 @@ class Search:
         final.look_at_noise(run, population)
         run.round += 1
         run.current = None
-        # A model proposes few at a time, and most of the box may be infeasible.
-        enough = max(BARREN * default_population(setup.dimension), _TRIED, ledger.budget // _PART)
-        if run.barren >= BARREN and run.fruitless >= enough:
+        if run.barren >= BARREN and run.fruitless >= self._patience():
             run.status = ALL_FAILED
+
+    def _patience(self) -> int:
+        """Failures in a row after which a run gives up: a model proposes few at a time, and most of
+        the box may be infeasible."""
+        least = BARREN * default_population(self.run.setup.dimension)
+        return max(least, _TRIED, self.run.ledger.budget // _PART)
 
     def _note_best(self, population: Population) -> float:
         """Remember the luckiest draw; returns the smallest value of the population."""
