@@ -55,7 +55,7 @@ class Plot:
     """Panels that make one figure file, ``columns`` beside each other, each ``width`` inches."""
 
     panels: Sequence[Panel]
-    columns: int = 3
+    columns: int = 2
     width: float = 3.6
 
 

@@ -54,7 +54,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
     )
     table = duel_table("RB-PEM variants against CMA-ES, B = 100d", ("kind", "variant"), entries)
     panels = [_panel(rows, kind, metric) for kind in range(2) for metric in METRICS]
-    return Output([table], [Plot(panels, 2, 4.6)], notes)
+    return Output([table], [Plot(panels)], notes)
 
 
 def _panel(rows: Sequence[Row], kind: int, metric: str) -> Panel:
@@ -68,15 +68,17 @@ def _panel(rows: Sequence[Row], kind: int, metric: str) -> Panel:
         ax.boxplot(gains, showfliers=False, medianprops={"color": "#D55E00"})
         for x, gain in enumerate(gains, start=1):
             if len(gain):
-                top = float(np.quantile(gain, 0.75))
-                ax.text(x, top, f"{np.mean(gain < 0):.0%}", ha="center", va="bottom", fontsize=8)
+                said = f"{np.mean(gain < 0):.0%}"
+                where = ax.get_xaxis_transform()
+                ax.text(x, 0.98, said, transform=where, ha="center", va="top", fontsize=8)
+        ax.margins(y=0.15)
         ax.axhline(0.0, color="black", linewidth=0.8, linestyle="--")
         ax.set_xticks(range(1, len(VARIANTS) + 1), list(VARIANTS), rotation=35, ha="right")
         ax.set_ylabel("decades from CMA-ES")
 
     caption = (
         "Difference of log10 regret from CMA-ES of the same kind: quartiles and whiskers at 1.5 "
-        "times their distance (points beyond are not drawn); the number is the share of runs won; "
+        "times their distance (points beyond are not drawn); above, the share of runs won; "
         "below the line is better."
     )
     return Panel(f"{name}, {metric}", caption, 3.0, draw)

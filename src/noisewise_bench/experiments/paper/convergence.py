@@ -49,7 +49,7 @@ def grids(scale: Scale) -> list[Grid]:
 def make(rows: list[Row], scale: Scale) -> Output:
     functions = [f for f in FUNCTIONS if any(function_of(r.problem) == f for r in rows)]
     plots = [
-        Plot([_panel(rows, side, f, m) for m in METRICS for f in functions], len(functions), 3.0)
+        Plot([_panel(rows, side, f, m) for f in functions for m in METRICS], len(METRICS))
         for side in SIDES
     ]
     return Output([_table(rows, side, functions) for side in SIDES], plots)
@@ -67,24 +67,25 @@ def _panel(rows: Sequence[Row], side: str, function: str, metric: str) -> Panel:
             if role == RB_SAFE and metric == "best-evaluated":
                 continue  # the same points are evaluated
             at, quartiles = _quartiles(found, metric)
-            ax.plot(at, quartiles[1], label=role, **{**look[role], "marker": ""})
+            ax.plot(at, quartiles[1], **{**look[role], "marker": ""})
+            ax.plot([], [], label=role, **look[role])  # the legend shows the marker as well
             ax.fill_between(at, quartiles[0], quartiles[2], color=look[role]["color"], alpha=0.1)
             depth = _depth(found)
             marks = [i for i in (10, 100) if i < depth]
             spent = np.array(marks) * found[0].spent / depth
             heights = np.interp(np.log(spent), np.log(at), quartiles[1])
             ax.plot(spent, heights, look[role]["marker"], color=look[role]["color"], markersize=5)
-        ax.set(xscale="log", xlabel="evaluations", ylabel=f"log10 regret, {SHORT[metric]}")
+        ax.set(xscale="log", xlabel="evaluations", ylabel="log10 regret")
         ax.set_xticks([10, 100, 1000], ["10", "100", "1000"])
 
     caption = (
-        f"Median and quartiles over instances of log10 regret, {side}: above the best evaluated "
-        "point (published metric), below the recommended one. Markers: where the median run has "
+        f"Median and quartiles over instances of log10 regret, {side}: left the best evaluated "
+        "point (published metric), right the recommended one. Markers: where the median run has "
         "completed 10 and 100 generations; a line without its second marker never gets to 100. "
         + ("RB-PEM, restart-safe, returns its best mean before any restart." if side == "as run"
            else "")
     ).strip()  # fmt: skip
-    return Panel(f"{function}, {side}", caption, 2.5, draw)
+    return Panel(f"{function}, {SHORT[metric]}", caption, 2.2, draw)
 
 
 def _depth(rows: Sequence[Row]) -> int:

@@ -60,8 +60,8 @@ def make(rows: list[Row], scale: Scale) -> Output:
             duel_table("Each against CMA-ES of its kind, B = 100d", ("kind", "method"), entries),
         ],
         [
-            Plot([_panel(rows, s, m, "generations") for m in METRICS for s in SIDES], 2, 4.6),
-            Plot([_panel(rows, s, m, "cost") for m in METRICS for s in SIDES], 2, 4.6),
+            Plot([_panel(rows, s, m, "generations") for m in METRICS for s in SIDES]),
+            Plot([_panel(rows, s, m, "cost") for m in METRICS for s in SIDES]),
         ],
     )
 

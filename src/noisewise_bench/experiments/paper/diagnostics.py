@@ -224,7 +224,7 @@ def _plot(summary: dict[str, FloatArray], good: BoolArray, kind: str) -> Plot:
         )
         return Panel(SHOWN.get(key, (key, 0.0))[0], caption, 2.4, draw)
 
-    return Plot([panel(key) for key in summary], columns=4, width=2.2)
+    return Plot([panel(key) for key in summary], width=3.2)
 
 
 ARTIFACT = Artifact(

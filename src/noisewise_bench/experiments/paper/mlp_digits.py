@@ -24,8 +24,7 @@ METRICS = ("recommended", "best-evaluated")
 
 def grids(scale: Scale) -> list[Grid]:
     batches = scale.pick(quick=(16,), full=BATCHES)
-    seeds = range(1, scale.pick(quick=1, full=50) + 1)
-    problems = [f"task/mlp-digits-b{batch}/s{seed}" for batch in batches for seed in seeds]
+    problems = [f"task/mlp-digits-b{batch}/s{seed}" for batch in batches for seed in scale.seeds()]
     budget = scale.pick(quick="4d", full="own")
     return [Grid.of(problems, (*AS_RUN, *ONE_ENGINE), [budget], [1])]
 
@@ -33,7 +32,7 @@ def grids(scale: Scale) -> list[Grid]:
 def make(rows: list[Row], scale: Scale) -> Output:
     found = {batch: _of(rows, batch) for batch in BATCHES if _of(rows, batch)}
     panels = [_panel(f"batch {batch}", some) for batch, some in found.items()]
-    return Output([_wins(found), _losses(found)], [Plot(panels, 3, 3.4)])
+    return Output([_wins(found), _losses(found)], [Plot(panels, 1, 5.4)])
 
 
 def _of(rows: list[Row], batch: int) -> list[Row]:
@@ -94,7 +93,7 @@ def _panel(title: str, rows: list[Row]) -> Panel:
         ax.set_xlabel("log10 loss, returned")
 
     caption = "Loss of the returned network on all rows, each seed and the median; left is better."
-    return Panel(title, caption, 2.4, draw)
+    return Panel(title, caption, 2.0, draw)
 
 
 ARTIFACT = Artifact(

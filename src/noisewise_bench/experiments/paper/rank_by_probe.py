@@ -76,7 +76,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
     }
     tables = [_clusters(P, ranks), *(_table(P, some, place) for place, some in ranks.items())]
     plots = [
-        Plot([_panel(P, ranks[side, metric], (side, metric)) for metric in metrics], 1, 9.0)
+        Plot([_panel(P, ranks[side, metric], (side, metric)) for metric in metrics], 1, 7.4)
         for side, metrics in METRICS.items()
     ]
     return Output(tables, plots)

@@ -45,7 +45,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
             places, ranks = _ranks(rows, side, metric)
             tables.append(_table(places, ranks, side, metric))
             panels.append(_panel(places, ranks, f"{side}, {metric}"))
-    return Output([*tables, _medians(rows)], [Plot(panels, 4, 2.9)])
+    return Output([*tables, _medians(rows)], [Plot(panels)])
 
 
 def _place(row: Row) -> str:

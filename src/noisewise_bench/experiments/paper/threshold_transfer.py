@@ -56,7 +56,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
                         entries.append(((kind, place, f"{tau}"), found, None))
     table = duel_table("Probe-and-switch against CMA-ES", ("kind", "where", "tau"), entries)
     panels = [_panel(entries, kind, metric) for kind in METHODS for metric in METRICS]
-    return Output([table], [Plot(panels, 2, 4.6)])
+    return Output([table], [Plot(panels)])
 
 
 def _panel(entries: Sequence[Entry], kind: str, metric: str) -> Panel:
@@ -72,8 +72,9 @@ def _panel(entries: Sequence[Entry], kind: str, metric: str) -> Panel:
             at = float(np.clip(e.mean, -REACH, REACH))
             ax.plot(at, y, marker=marker, color=colour, linestyle="", label=label)
             if at != e.mean and np.isfinite(e.mean):  # not cut in silence
-                side = "left" if at < 0 else "right"
-                ax.text(at, y, f" {e.mean:+.1f} ", ha=side, va="bottom", fontsize=7, color=colour)
+                side, shift = ("left", 6) if at < 0 else ("right", -6)
+                ax.annotate(f"{e.mean:+.1f}", (at, y), (shift, 0), textcoords="offset points",
+                            ha=side, va="center", fontsize=8, color=colour)  # fmt: skip
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.set_yticks([-i for i in range(len(places))], places)
         ax.set(xlabel="decades from CMA-ES", xlim=(-1.05 * REACH, 1.05 * REACH))
