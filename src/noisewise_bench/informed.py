@@ -22,11 +22,11 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-import noisewise
 from noisewise.core.box import Box
 from noisewise.methods.rbpem import RBPEM, NoiseModel, RBPEMMemory
 from noisewise.noise.weights import expected_weights, rank_weights
 from noisewise.plugin import CMAOptions, Distribution, Now, Population, Setup, Size, Weights, data
+from noisewise_bench.methods import search
 from noisewise_bench.names import BenchError
 from noisewise_bench.problem import FloatArray, Oracle
 
@@ -157,15 +157,4 @@ def rb_pem(
         rbpem=inner,
         population=population,
     )
-    return noisewise.minimize(
-        oracle,
-        oracle.x0,
-        budget=budget,
-        bounds=oracle.bounds,
-        sigma0=oracle.sigma0,
-        method=method,
-        rng=seed,
-        vectorized=True,
-        confirm=0,
-        callback=lambda intermediate_result: oracle.report(intermediate_result.x),
-    )
+    return search(oracle, budget, seed, method)

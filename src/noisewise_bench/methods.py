@@ -106,24 +106,37 @@ class LibraryMethod:
     ) -> Any:
         # Exact PEM is a study: it may draw from the noise law without paying.
         extra = {"draws": oracle.draws} if self.name == "pem" else {}
-
-        # Studies of methods compare searches; confirm='auto' is what users get.
         confirm = self.options.get("confirm", 0)
+        return search(oracle, budget, seed, self.build(**extra), confirm, callback)
 
-        def report(intermediate_result: Any) -> None:
-            oracle.report(intermediate_result.x)
-            if callback is not None:
-                callback(intermediate_result)
 
-        return noisewise.minimize(
-            oracle,
-            oracle.x0,
-            budget=budget,
-            bounds=oracle.bounds,
-            sigma0=oracle.sigma0,
-            method=self.build(**extra),
-            rng=seed,
-            vectorized=True,
-            confirm=confirm,
-            callback=report,
-        )
+def search(
+    oracle: Oracle,
+    budget: int,
+    seed: int,
+    method: Any,
+    confirm: int | str = 0,
+    callback: Callable[[noisewise.Result], None] | None = None,
+) -> Any:
+    """`noisewise.minimize` on the oracle with a method that is built.
+
+    Studies of methods compare searches, hence ``confirm=0``; users get ``'auto'``.
+    """
+
+    def report(intermediate_result: Any) -> None:
+        oracle.report(intermediate_result.x)
+        if callback is not None:
+            callback(intermediate_result)
+
+    return noisewise.minimize(
+        oracle,
+        oracle.x0,
+        budget=budget,
+        bounds=oracle.bounds,
+        sigma0=oracle.sigma0,
+        method=method,
+        rng=seed,
+        vectorized=True,
+        confirm=confirm,
+        callback=report,
+    )
