@@ -78,7 +78,8 @@ def adopt(root: Path, page: str) -> None:
     found = [stamps.read(_read(root, source)) for source in stamp.sources]
     if missing := [s for s, one in zip(stamp.sources, found, strict=True) if one is None]:
         raise ValueError(f"{missing[0]}, which {page} quotes, has no stamp")
-    made = stamps.union([one for one in found if one is not None], stamp.sources)
+    known = [one for one in found if one is not None]
+    made = stamps.union(known, stamp.sources, stamp.unquoted)
     new = stamps.stamped(text, made)
     (root / page).write_text(stamps.marked(new, again(page, new)), encoding="utf-8")
 

@@ -7,10 +7,10 @@ A stamp is an HTML comment with JSON at the end of a page:
     -->
 
 ``computed`` in a stamp names tables that are computed on the spot, without a campaign; ``sources``
-names the pages that a hand-written page quotes, by their paths in the repository. Tables (CSV) and
-figures (SVG) are covered by the stamp of their page. A page whose digests are not those of the code
-is stale, and may carry a mark, a visible sentence that says so. `noisewise_bench.stale` is the
-command.
+names the pages that a hand-written page quotes, by their paths in the repository, and ``unquoted``
+the methods of these pages that it quotes nothing of. Tables (CSV) and figures (SVG) are covered by
+the stamp of their page. A page whose digests are not those of the code is stale, and may carry a
+mark, a visible sentence that says so. `noisewise_bench.stale` is the command.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Stamp:
     problems: Digests = field(default_factory=dict)
     computed: Digests = field(default_factory=dict)
     sources: tuple[str, ...] = ()
+    unquoted: tuple[str, ...] = ()
 
     def comment(self) -> str:
         """The stamp as it stands in a page, one line per name."""
@@ -93,15 +94,19 @@ def of_rows(rows: Iterable[Row]) -> Stamp:
     return Stamp(_single(methods), _single(problems))
 
 
-def union(stamps: Iterable[Stamp], sources: Iterable[str] = ()) -> Stamp:
-    """The stamp of a page that quotes other pages."""
+def union(
+    stamps: Iterable[Stamp], sources: Iterable[str] = (), unquoted: Iterable[str] = ()
+) -> Stamp:
+    """The stamp of a page that quotes other pages, but nothing of the methods ``unquoted``."""
+    silent = tuple(unquoted)
     parts: dict[str, dict[str, set[str]]] = {"methods": {}, "problems": {}, "computed": {}}
     for stamp in stamps:
         for part, seen in parts.items():
             for name, digest in getattr(stamp, part).items():
-                seen.setdefault(name, set()).add(digest)
+                if part != "methods" or name not in silent:
+                    seen.setdefault(name, set()).add(digest)
     methods, problems, computed = (_single(seen) for seen in parts.values())
-    return Stamp(methods, problems, computed, tuple(sources))
+    return Stamp(methods, problems, computed, tuple(sources), silent)
 
 
 def _single(seen: Mapping[str, set[str]]) -> Digests:
@@ -116,7 +121,8 @@ def read(text: str) -> Stamp | None:
     if match is None:
         return None
     content = json.loads(match[1])
-    return Stamp(**content | {"sources": tuple(content.get("sources", ()))})
+    lists = {name: tuple(content.get(name, ())) for name in ("sources", "unquoted")}
+    return Stamp(**content | lists)
 
 
 def stamped(text: str, stamp: Stamp) -> str:

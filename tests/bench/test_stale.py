@@ -135,7 +135,7 @@ def test_rows_of_several_versions_make_a_mixed_stamp() -> None:
 
 
 def test_stamps_come_back_as_they_were() -> None:
-    stamp = Stamp({"a(b='c')": "1"}, {"p": "2"}, {"x": "3"}, ("docs/a.md", "docs/b.md"))
+    stamp = Stamp({"a(b='c')": "1"}, {"p": "2"}, {"x": "3"}, ("docs/a.md", "docs/b.md"), ("m",))
     text = stamps.stamped("# Title\n\ntext\n", stamp)
     assert stamps.read(text) == stamp
     other = Stamp({"d": "4"})
@@ -163,6 +163,25 @@ def test_a_page_that_quotes_others_follows_them(tmp_path: Path) -> None:
     assert (tmp_path / page).read_text() == stamps.stamped(
         "# Words\n\nIt is 7.\n", Stamp({"cma-es": now}, sources=(source,))
     )
+
+
+def test_a_page_does_not_follow_what_it_does_not_quote(tmp_path: Path) -> None:
+    folder = tmp_path / stale.FINDINGS
+    folder.mkdir(parents=True)
+    now = behaviour.of_method("cma-es")
+    source, page = "docs/findings/a.md", "docs/findings/words.md"
+    both = Stamp({"cma-es": now, "sep-cma-es": "old"})
+    (tmp_path / source).write_text(stamps.stamped("# A\n\nPrinted by `make a`.\n", both))
+    for unquoted in ((), ("sep-cma-es",)):
+        own = Stamp(sources=(source,), unquoted=unquoted)
+        (tmp_path / page).write_text(stamps.stamped("# Words\n\nIt is 7.\n", own))
+        stale.adopt(tmp_path, page)
+        text = (tmp_path / page).read_text()
+        assert ("Stale" in text) == (not unquoted)
+        read = stamps.read(text)
+        assert read is not None
+        assert (read.unquoted, "cma-es" in read.methods) == (unquoted, True)
+        assert stale.complaint(tmp_path, page) is None
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
