@@ -9,12 +9,13 @@ import numpy as np
 
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.paper._artifact import Artifact, Output, Plot, Scale
-from noisewise_bench.experiments.paper._duel import of
+from noisewise_bench.experiments.paper._clusters import clustered
+from noisewise_bench.experiments.paper._duel import ObjectArray, of
 from noisewise_bench.experiments.paper._methods import CMA, RB, RB_SAFE, SIDES, named
 from noisewise_bench.experiments.paper._problems import noisy, probe
 from noisewise_bench.figures import Panel
 from noisewise_bench.problem import FloatArray
-from noisewise_bench.sheets import value
+from noisewise_bench.sheets import function_of, value
 from noisewise_bench.tables import Column, Table, decades, fixed
 from noisewise_bench.task import Row
 
@@ -25,7 +26,7 @@ POPULATION = 15  # the default at d = 40
 METRICS = ("best-evaluated", "recommended")
 #: The point returned, where RB-PEM as run returns its best mean before any restart.
 SAFE = "restart-safe"
-Points = tuple[FloatArray, FloatArray]  # P and advantage, by problem
+Points = tuple[FloatArray, FloatArray, ObjectArray]  # P, advantage and function, by problem
 
 
 def grids(scale: Scale) -> list[Grid]:
@@ -65,22 +66,26 @@ def _points(rows: Sequence[Row], side: str, metric: str, P: dict[str, float]) ->
         blocks.setdefault(row.problem, {})[row.method] = value(row, named)
     both = {p: b for p, b in blocks.items() if len(b) == 2}
     gain = [np.log10(b[base]) - np.log10(b[ours]) for b in both.values()]
-    return np.array([P[p] for p in both]), np.array(gain)
+    functions = np.array([function_of(p) for p in both], dtype=object)
+    return np.array([P[p] for p in both]), np.array(gain), functions
 
 
-def _mean(values: FloatArray) -> tuple[float, float]:
-    """Mean and 1.96 standard errors."""
+def _mean(values: FloatArray, functions: ObjectArray) -> tuple[float, float]:
+    """Mean and half of its 95 % interval, which draws whole functions where there are enough."""
     if len(values) < 2:
         return (float(values.mean()) if len(values) else float("nan")), float("nan")
-    return float(values.mean()), float(1.96 * values.std(ddof=1) / np.sqrt(len(values)))
+    mean, low, high = clustered(values, functions)
+    return mean, 0.5 * (high - low)
 
 
 def _bins(points: Points) -> list[tuple[float, float, float, int]]:
-    """(mean P, mean advantage, 1.96 SE, number) in quantile bins."""
-    P, gain = points
+    """(mean P, mean advantage, half of its interval, number) in quantile bins."""
+    P, gain, functions = points
     order = np.argsort(P, kind="stable")
     parts = [part for part in np.array_split(order, BINS) if len(part)]
-    return [(float(P[part].mean()), *_mean(gain[part]), len(part)) for part in parts]
+    return [
+        (float(P[part].mean()), *_mean(gain[part], functions[part]), len(part)) for part in parts
+    ]
 
 
 def _sides(found: dict[tuple[str, str, str], Points]) -> Table:
@@ -94,16 +99,17 @@ def _sides(found: dict[tuple[str, str, str], Points]) -> Table:
         Column("switching", decades, "RB-PEM where P >= tau, else CMA-ES; the probe not charged"),
     )
     body = []
-    for (side, budget, metric), (P, gain) in found.items():
+    for (side, budget, metric), (P, gain, functions) in found.items():
         high = P >= TAU
         switched = float(np.mean(np.where(high, gain, 0.0))) if len(gain) else float("nan")
         always = float(np.mean(gain)) if len(gain) else float("nan")
-        low = (*_mean(gain[~high]), *_mean(gain[high]))
+        low = (*_mean(gain[~high], functions[~high]), *_mean(gain[high], functions[high]))
         body.append((side, budget, metric, len(gain), *low, always, switched))
     notes = (
-        f"Advantage: log10 regret of CMA-ES minus RB-PEM's, d = 40, 1.96 standard errors; "
-        f"below and above P = {TAU}. Positive favours RB-PEM. restart-safe: the point returned, "
-        "where RB-PEM returns its best mean before any restart.",
+        "Advantage: log10 regret of CMA-ES minus RB-PEM's, d = 40, with half of its 95 % interval, "
+        f"which draws whole functions where there are five or more; below and above P = {TAU}. "
+        "Positive favours RB-PEM. restart-safe: the point returned, where RB-PEM returns its best "
+        "mean before any restart.",
     )
     return Table(f"Advantage of RB-PEM on either side of P = {TAU}", columns, tuple(body), notes)
 
