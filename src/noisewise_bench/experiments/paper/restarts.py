@@ -7,7 +7,7 @@ from typing import Final
 
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.paper._artifact import Artifact, Output, Scale
-from noisewise_bench.experiments.paper._duel import Duel, duel, duel_table
+from noisewise_bench.experiments.paper._duel import Duel, duel, duel_table, of
 from noisewise_bench.experiments.paper._methods import (
     AS_RUN,
     CMA,
@@ -25,12 +25,19 @@ from noisewise_bench.task import Row
 #: As returned -> with the best mean before any restart.
 SAFE: Final = {RB: RB_SAFE, RB_LOG: RB_LOG_SAFE}
 METRIC: Final = "recommended"
+#: Of all tables but the last, and of the last, where runs have more time to restart.
+BUDGET, LONGER = "100d", ("200d", "500d")
 Entry = tuple[tuple[str, ...], Duel, None]
 
 
 def grids(scale: Scale) -> list[Grid]:
     problems = noisy(scale, "bbob-noisy", (40,), scale.instances())
-    return [Grid.of(problems, named("as run", CMA, *SAFE, *SAFE.values()), ["100d"], [1])]
+    few = noisy(scale, "bbob-noisy", (40,), scale.instances(2))
+    longer = scale.pick(quick=LONGER[:1], full=LONGER)
+    return [
+        Grid.of(problems, named("as run", CMA, *SAFE, *SAFE.values()), [BUDGET], [1]),
+        Grid.of(few, named("as run", CMA, RB, RB_SAFE), longer, [1]),
+    ]
 
 
 def make(rows: list[Row], scale: Scale) -> Output:
@@ -41,7 +48,8 @@ def make(rows: list[Row], scale: Scale) -> Output:
         "the ends of the legs between restarts, by the median of the values of their last ten "
         "generations, which costs no evaluation and needs no truth.",
     )
-    return Output([_cost(rows), _against(rows), _laws(rows)], notes=notes)
+    short = of(rows, budget=BUDGET)
+    return Output([_cost(short), _against(short), _laws(short), _longer(rows)], notes=notes)
 
 
 def _places(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -88,6 +96,19 @@ def _laws(rows: Sequence[Row]) -> Table:
                     entries.append(((label, role), found, None))
     title = "Against CMA-ES as run by law of the noise, B = 100d"
     return duel_table(title, ("noise", "method"), entries)
+
+
+def _longer(rows: Sequence[Row]) -> Table:
+    """As run, restart-safe and CMA-ES against each other at budgets that leave time to restart."""
+    entries: list[Entry] = []
+    for budget in LONGER:
+        for place, here in _places(of(rows, budget=budget)).items():
+            for ours, theirs in ((RB, RB_SAFE), (RB, CMA), (RB_SAFE, CMA)):
+                found = duel(here, AS_RUN[ours], AS_RUN[theirs], METRIC)
+                if found.n:
+                    entries.append(((budget, place, ours, theirs), found, None))
+    labels = ("budget", "where", "method", "against")
+    return duel_table("At longer budgets, as run", labels, entries)
 
 
 ARTIFACT = Artifact(
