@@ -165,10 +165,12 @@ def main() -> None:
         print(f"{seed:>6}{r.fun:>10.1f}{f'{low:.1f} to {high:.1f}':>18}{row[-1]:>8.1f}")
     print(f"The interval holds the truth in {inside} of {len(SEEDS)} runs.")
 
-    best = ANSWERS[int(np.argmin([r.fun for r in ANSWERS]))]
+    first, (low, high) = ANSWERS[0], ANSWERS[0].interval
+    print("\nThe policy of the first run, seed 0, as a user with one run would have it:")
+    print("  " + ", ".join(f"{n} {v:.0f}" for n, v in zip(NAMES, first.x, strict=True)))
     print(
-        "\nA policy to use: "
-        + ", ".join(f"{n} {v:.0f}" for n, v in zip(NAMES, best.x, strict=True))
+        f"  {first.fun:.1f} per day, 95 % interval {low:.1f} to {high:.1f}; "
+        f"its true cost is {costs['auto'][0, -1]:.1f}"
     )
     path = Path("out") / "first_run.png"
     picture(costs, path)

@@ -104,6 +104,25 @@ def test_a_full_disk_ends_the_log_and_not_the_run(capsys: pytest.CaptureFixture[
     assert shown(capsys)["failures"] == 0
 
 
+def test_a_limit_of_another_number(capsys: pytest.CaptureFixture[str]) -> None:
+    """The lowest value, at x = 0.9, is beyond the limit."""
+    program = ["awk", r'BEGIN { printf "{\"f\": %g, \"heat\": %g}", ({x}-0.9)^2, 100*{x} + {n}/9 }']
+    limited = ["--json", "f", "--limit", "heat<=60", "--log", "log.jsonl", "--quiet"]
+    assert tune(*limited, program=program, budget=60) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"Constraints: heat \S+ ± \S+ \(at most 60\), met with probability", said)
+    found = shown(capsys)
+    assert found["recommended"]["x"] < 0.61
+    assert found["constraints"]["feasible"] is True
+    assert found["constraints"]["estimates"][0] <= 0.0
+    assert json.loads(Path("log.jsonl").read_text().splitlines()[0])["limited"]["heat"] > 0.0
+    assert main(["report", "run.nw"]) == 0
+    assert "Constraints: heat " in Path("run.html").read_text()
+    capsys.readouterr()
+    words = [*TUNE, "--budget", "60", *limited, "--limit", "f>=1", "--", *program]
+    assert "there --limit is ['heat<=60.0'], here" in complaint(capsys, *words)
+
+
 def test_more_is_better(capsys: pytest.CaptureFixture[str]) -> None:
     program = ["awk", "BEGIN { print 5 - ({x}-0.3)^2 - ({n}-7)^2/50 }"]
     assert tune("--maximize", program=program, budget=150) == 0
@@ -283,6 +302,13 @@ def test_wrong_commands(capsys: pytest.CaptureFixture[str]) -> None:
         (["tune", *x, "--start", "x=a", "--", "echo", "{x}"], "--start x must be a number"),
         (["tune", *x, "--start", "x=7", "--", "echo", "{x}"], "--start x must be a number in 0.0"),
         (["tune", *x, "--json", "a", "--regex", "b", "--", "echo", "{x}"], "exclude each other"),
+        (["tune", *x, "--limit", "a<=1", "--", "echo", "{x}"], "--limit needs --json"),
+        (["tune", *x, "--json", "a", "--limit", "b<1", "--", "echo", "{x}"], "KEY<=NUMBER"),
+        (["tune", *x, "--json", "a", "--limit", "b<=nan", "--", "echo", "{x}"], "KEY<=NUMBER"),
+        (
+            ["tune", *x, "--json", "a", "--limit", "b>=1", "--method", "racing", "--", "sh", "{x}"],
+            "--limit needs --method auto, gp, watchful or cma-es, got racing",
+        ),
         (["tune", *x, "--workers", "0", "--", "echo", "{x}"], "--workers must be a whole number"),
         (["tune", *x, "--confirm", "10", "--", "echo", "{x}"], "confirm must be smaller than"),
         (["tune", *x, "--seed", "-1", "--", "echo", "{x}"], "--seed must be a whole number"),

@@ -13,6 +13,8 @@ import noisewise as nw
 from noisewise import _data
 from noisewise.models.limits import Limits, _kept
 from noisewise.noise.samples import Samples
+from noisewise.report import facts, text
+from noisewise.report.page import page
 
 Array = NDArray[np.float64]
 BOX = [(-2.0, 2.0), (-2.0, 2.0)]
@@ -96,8 +98,10 @@ def test_the_result_says_what_is_known_about_the_constraints() -> None:
     for name in ("constraints", "constraints_se", "feasible", "p_feasible"):
         assert _data.fits(r[name], hints[name]), name
     assert r.feasible == bool((r.constraints <= 0.0).all())
-    assert "feasible with probability" in repr(r)
-    assert "constraints: " in r.summary()
+    said = repr(r).split("constraints: ")[1].splitlines()[0]
+    assert "(each at most 0), met with probability" in said
+    assert said in r.summary()
+    assert said in r._repr_html_()
 
 
 def test_nothing_feasible_is_said() -> None:
@@ -294,3 +298,25 @@ def test_samples_keep_constraints_beside_their_values() -> None:
     assert both.limits.shape == (2, 2, 2)
     assert both.limits[0, 0].tolist() == [0.1, 0.2]
     assert np.isnan(both.limits[1]).all()
+
+
+@pytest.mark.parametrize("texts", [None, "heat<=1", ["heat<=1", "f>=2"], ["heat>=1", "odd"], [3]])
+def test_the_page_shows_constraints_by_name_if_there_are_names(texts: Any) -> None:
+    """Names are those of a command; whatever else is kept with a run does no harm."""
+    opt = nw.Optimizer(bounds=BOX, budget=20, rng=0, method="cma-es", extra={"limits": texts})
+    while not opt.done:
+        for trial in opt.ask():
+            told = [_limit(trial.x), float(trial.x[0]) - 9.0]
+            opt.tell(trial.id, _value(trial.x), constraints=told)
+    found = facts.of(opt, "run")
+    named = texts == ["heat<=1", "f>=2"]
+    assert (("heat " in text.summary(found)) and ("(at least 2)" in page(found))) == named
+    assert ("(each at most 0)" in page(found)) != named
+    assert text.as_data(found)["constraints"]["feasible"] == opt.result().feasible
+
+
+def test_the_page_of_constraints_that_were_never_measured() -> None:
+    r = nw.minimize(
+        lambda x: 0.0, bounds=BOX, budget=20, rng=0, method="cma-es", constraints=lambda x: np.nan
+    )
+    assert "constraints: never measured" in repr(r)

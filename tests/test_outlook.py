@@ -102,6 +102,39 @@ def test_a_model_says_what_is_left_to_gain() -> None:
     assert math.isnan(ended().result().outlook.improvement)
 
 
+@pytest.mark.parametrize(
+    ("spread", "left", "said"),
+    [
+        (1.0, 0.01, "would mostly measure this point better"),
+        (1.0, 0.4, "a longer search may find it"),
+        (0.5, 0.01, "more may well help"),
+        (math.nan, 0.01, "more may well help"),
+    ],
+)
+def test_the_word_of_a_model_counts_where_the_interval_is_short(
+    spread: float, left: float, said: str
+) -> None:
+    """The interval of `_estimate` is 0.44 long."""
+    assert an_outlook(improvement=left, spread=spread).enough.endswith(said)
+
+
+def test_a_budget_is_not_called_enough_where_noise_hides_the_function() -> None:
+    rng = np.random.default_rng(3)
+    easy, hard = (
+        nw.minimize(
+            lambda x, noise=noise: float(np.sum((x - 0.3) ** 2) + noise * rng.normal()),
+            bounds=BOX,
+            budget=40,
+            method="gp",
+            rng=0,
+        ).outlook
+        for noise in (0.1, 20.0)
+    )
+    assert easy.enough.endswith("would mostly measure this point better")
+    assert hard.enough.endswith("more may well help")
+    assert hard.spread < hard.noise
+
+
 def an_outlook(**more: Any) -> Outlook:
     return Outlook(**({"estimate": _estimate(), "budget": 400, "dimension": 3} | more))
 
@@ -156,8 +189,8 @@ def test_the_noise_elsewhere_is_that_of_reevaluations() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"improvement": 0.01}, "was enough"),
-        ({"improvement": 0.9}, "longer search may find it"),
+        ({"improvement": 0.01, "spread": 1.0}, "mostly measure this point"),
+        ({"improvement": 0.9, "spread": 1.0}, "longer search may find it"),
         ({"pace": 0.01}, "still closing in"),
         ({"pace": 0.0}, "no longer fell"),
         ({"estimate": _estimate(0, 5, "unknown")}, "all evaluations of the recommended"),

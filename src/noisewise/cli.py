@@ -22,6 +22,7 @@ from noisewise import methods
 from noisewise._check import integer
 from noisewise.command import table
 from noisewise.command.job import Job
+from noisewise.command.limit import Limit
 from noisewise.command.reading import Reader
 from noisewise.command.streams import prepare_streams, write_page
 from noisewise.command.template import Template
@@ -164,6 +165,13 @@ def _tune_parser(commands: Any) -> None:
         help="earlier measurements, not charged: a column per parameter, value, and perhaps se",
     )
     add("--skip-rows", action="store_true", help="leave out rows of --data that cannot be used")
+    add(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="KEY<=NUMBER",
+        help="keep the mean of another key of --json within a limit, also KEY>=NUMBER; repeatable",
+    )
     add("--watch", action="store_true", help="serve the page of the run while it goes on")
     add("--batch", type=int, metavar="N", help="wait for N evaluations before the next N begin")
 
@@ -210,11 +218,13 @@ def _methods_parser(commands: Any) -> None:
     add("--json", action="store_true", help="for scripts")
 
 
-def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
+def _job(args: argparse.Namespace, maximize: bool = False, limits: Sequence[str] = ()) -> Job:
     if not args.param:
         raise ValueError("--param must be given at least once, such as --param lr=1e-4..1e-1:log")
     if args.regex is not None and args.json is not None:
         raise ValueError("--regex and --json exclude each other, got both")
+    if limits and args.json is None:
+        raise ValueError("--limit needs --json, which says where the value is, got none")
     reader = Reader()
     if args.regex is not None or args.json is not None:
         kind = "regex" if args.regex is not None else "json"
@@ -223,7 +233,8 @@ def _job(args: argparse.Namespace, maximize: bool = False) -> Job:
     template = Template(tuple(args.program), args.shell)
     seed = None if args.seed is None else integer("--seed", args.seed, 0, most=None)
     seeds = _seeds(template.seeded(space.names), args.seeds)
-    return Job(space, template, reader, maximize, seed, _start(space, args.start), seeds)
+    start, limited = _start(space, args.start), tuple(map(Limit.parse, limits))
+    return Job(space, template, reader, maximize, seed, start, seeds, limited)
 
 
 def _seeds(seeded: bool, wanted: str | None) -> str | None:
@@ -281,7 +292,7 @@ def _watched(args: argparse.Namespace) -> Iterator[None]:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    job = _job(args, args.maximize)
+    job = _job(args, args.maximize, args.limit)
     with _watched(args):
         opt = tune(
             job,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from noisewise import race, reserve
+from noisewise._types import FloatArray
 from noisewise.noise import estimate as estimates
 from noisewise.noise.estimate import Estimate
 from noisewise.noise.recent import Recent
@@ -16,17 +18,22 @@ from noisewise.noise.recent import Recent
 if TYPE_CHECKING:
     from noisewise.search import Search
 
-#: Candidates, at least, over which the spread of the newest values is measured.
-_SPREAD_OVER = 20
+#: Candidates, at least, over which the variance of the newest values is measured.
+_NEWEST = 20
+#: Standard deviations that hold the middle nine tenths of normal values.
+_NINE_TENTHS = 3.29
 #: Decades of regret per doubling of the budget above which a search counts as making progress.
 _PROGRESS = 0.3
 #: A runner-up counts as worse from this many standard errors on.
 _CLEAR = 2.0
-#: Fewer re-evaluations than this say nothing about the misranking or the noise.
+#: Fewer values than this say nothing about the misranking, the noise or the spread.
 _ENOUGH = 5
 #: The noise differs between points if its standard deviation at the recommended one and that of
 #: candidates that were evaluated again differ by more than this factor.
 _SAME_NOISE = 3.0
+#: A model's word about what is left to gain counts if the interval is at most this part of what the
+#: values of the search differ by. Where it is longer, noise hides most of the function.
+_RESOLVED = 0.5
 
 
 class RunnerUp(NamedTuple):
@@ -63,6 +70,8 @@ class Outlook:
     pace: float = math.nan
     #: Standard deviation of the noise at the candidates that were evaluated again.
     noise_elsewhere: float = math.nan
+    #: Standard deviation of the values of the search, without the noise.
+    spread: float = math.nan
 
     @property
     def noise(self) -> float:
@@ -103,17 +112,10 @@ class Outlook:
     @property
     def enough(self) -> str:
         """Whether the budget was enough, in a sentence; empty if that cannot be said."""
-        width, left = self.estimate.width, self.improvement
         if self.estimate.failures and not self.estimate.n:
             return "all evaluations of the recommended point failed: more of them do not help"
-        if not math.isnan(left) and self.estimate.n:
-            if 0.0 < left <= 0.5 * width:
-                return (
-                    f"the model expects the best point to be better by {left:.2g}, which the "
-                    "interval does not resolve: the budget was enough for this precision"
-                )
-            may = ": a longer search may find it" if width > 0.0 else ""
-            return f"the model expects the best point to be better by {left:.2g}{may}"
+        if not math.isnan(self.improvement) and self.estimate.n:
+            return self._left()
         if math.isnan(self.pace):
             return ""
         if self._closing_in:
@@ -124,6 +126,21 @@ class Outlook:
             "the step size no longer fell: more evaluations average noise out, which gains with "
             "the square root of their number"
         )
+
+    def _left(self) -> str:
+        """What a model expects to be left to gain, and whether its word counts."""
+        width, left = self.estimate.width, self.improvement
+        said = f"the model expects the best point to be better by about {left:.2g}"
+        if not width > 0.0:
+            return said
+        if not width <= _RESOLVED * self.spread:
+            return f"{said}, but the noise is too large to check that: more may well help"
+        if left <= 0.5 * width:
+            return (
+                f"{said}, less than the interval resolves: more evaluations would mostly measure "
+                "this point better"
+            )
+        return f"{said}: a longer search may find it"
 
     def sentences(self, more: int | None = None) -> list[str]:
         """What is behind the answer and what ``more`` evaluations (default: as many again) would
@@ -144,9 +161,9 @@ class Outlook:
         if self.estimate.kind == "exact":
             return "no noise was seen: re-evaluations agree"
         return (
-            f"about {self.noise_share:.0%} of the variance of the newest values is noise "
-            f"(standard deviation {self.noise:.2g})"
-            + (f"; elsewhere it was {self.noise_elsewhere:.2g}" if self.noise_differs else "")
+            f"noise makes about {self.noise_share:.0%} of the variance of the newest values, which "
+            f"lie close together; its standard deviation is {self.noise:.2g} at this point"
+            + (f" (elsewhere it was {self.noise_elsewhere:.2g})" if self.noise_differs else "")
         )
 
     def _more(self, more: int | None) -> str:
@@ -182,7 +199,13 @@ def of(search: Search, found: Estimate) -> Outlook:
     share = _noise_share(run.seen, out.noise**2 / repeats)
     improvement = search.method.improvement(run.memory) if search.done else math.nan
     elsewhere = _noise_of_pairs(run.seen)
-    return replace(out, noise_share=share, improvement=improvement, noise_elsewhere=elsewhere)
+    return replace(
+        out,
+        noise_share=share,
+        improvement=improvement,
+        noise_elsewhere=elsewhere,
+        spread=_spread(run.seen, out.noise**2 / repeats),
+    )
 
 
 def _runner_up(told: race.Race) -> RunnerUp | None:
@@ -197,13 +220,24 @@ def _noise_share(seen: Recent, noise: float) -> float:
     """Variance of the noise over that of the newest values, at most one."""
     if not seen.rounds or math.isnan(noise):
         return math.nan
-    k = max(_SPREAD_OVER, len(seen.rounds[-1][1]))
+    k = max(_NEWEST, len(seen.rounds[-1][1]))
     values = seen.points(2 * k)[1]  # twice as many: some have failed
     good = values[np.isfinite(values)]
     if len(good) < 2:
         return math.nan
     variance = float(np.var(good[-k:], ddof=1))
     return min(1.0, noise / variance) if variance > 0.0 else math.nan
+
+
+def _spread(seen: Recent, noise: float) -> float:
+    """Standard deviation of all values that are kept, without the noise; from quantiles, because a
+    few points may be very bad."""
+    values = seen.points()[1] if seen.rounds else np.empty(0)
+    good = values[np.isfinite(values)]
+    if len(good) < _ENOUGH or math.isnan(noise):
+        return math.nan
+    low, high = np.quantile(good, (0.05, 0.95))
+    return math.sqrt(max(0.0, ((high - low) / _NINE_TENTHS) ** 2 - noise))
 
 
 def _noise_of_pairs(seen: Recent) -> float:
@@ -236,6 +270,23 @@ def estimated(
     about = f", of the {n - failed} successes in {n}" if failed else ""
     said, low, high = rounded(value, interval)
     return f"{said} ({what}95 % interval {low} to {high}{about})"
+
+
+def constrained(
+    means: FloatArray, errors: FloatArray, chance: float, names: Sequence[str] = ()
+) -> str:
+    """Estimates of measured constraints, as they are by name or each at most 0, and the
+    probability that all are met; ± is a standard error.
+
+    >>> constrained(np.array([-0.1]), np.array([0.02]), 1.0)
+    '-0.1 ± 0.02 (at most 0), met with probability 1'
+    """
+    if not len(means):
+        return "never measured"
+    said = ", ".join(names or [f"{g:.3g} ± {s:.2g}" for g, s in zip(means, errors, strict=True)])
+    if not names:
+        said += " (each at most 0)" if len(means) > 1 else " (at most 0)"
+    return f"{said}, met with probability {chance:.2g}"
 
 
 def rounded(value: float, interval: tuple[float, float]) -> tuple[str, str, str]:

@@ -145,12 +145,7 @@ class Result(dict[str, Any]):
         return outlook.estimated(self.fun, self.interval, self.estimate, n, failed)
 
     def _constraints(self) -> str:
-        """The estimated constraints and how sure it is that they are met."""
-        if not len(self.constraints):
-            return "never measured"
-        pairs = zip(self.constraints, self.constraints_se, strict=True)
-        said = ", ".join(f"{g:.3g} ± {s:.2g}" for g, s in pairs)
-        return f"{said} (feasible with probability {self.p_feasible:.2g})"
+        return outlook.constrained(self.constraints, self.constraints_se, self.p_feasible)
 
     def summary(self, more: int | None = None) -> str:
         """The answer, how sure it is, and what ``more`` evaluations would buy, as text; ``more`` is

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noisewise._check import shown
+from noisewise.command.limit import Limit
 from noisewise.command.reading import Reader
 from noisewise.command.template import Template
 from noisewise.space import Space
@@ -14,8 +15,8 @@ from noisewise.space import Space
 @dataclass(frozen=True)
 class Job:
     """Parameters, the command, where its value is and whether more of it is better; the seed of
-    the search, the parameters it starts from (in the middle where not given), and which seeds
-    the command gets (None: it has no placeholder for one)."""
+    the search, the parameters it starts from (in the middle where not given), which seeds the
+    command gets (None: it has no placeholder for one), and limits of other values."""
 
     space: Space
     template: Template
@@ -24,6 +25,7 @@ class Job:
     seed: int | None = None
     start: dict[str, Any] = field(default_factory=dict)
     seeds: str | None = None
+    limits: tuple[Limit, ...] = ()
 
     def __post_init__(self) -> None:
         self.template.check(self.space.names)
@@ -41,11 +43,13 @@ class Job:
             "seed": self.seed,
             "start": dict(self.start),
             "seeds": self.seeds,
+            "limits": [limit.text for limit in self.limits] or None,
         }
 
     def difference(self, extra: dict[str, Any]) -> str:
         """How the job of a file differs, in a few words; empty if it does not."""
         names = {"space": "--param", "command": "the command", "value": "--regex or --json"}
+        names["limits"] = "--limit"
         for what, mine in self.extra.items():
             theirs = extra.get(what)
             if what == "space" and isinstance(theirs, dict) and theirs != mine:

@@ -16,6 +16,8 @@ from typing import IO, Any
 
 from noisewise._check import integer, positive_real
 from noisewise._types import FloatArray
+from noisewise._values import Measured
+from noisewise.command.limit import Limit
 from noisewise.command.reading import NoValue, Reader
 from noisewise.command.template import SEED, Template
 from noisewise.seeds import BELOW
@@ -34,20 +36,22 @@ class EvaluationFailed(RuntimeError):
 @dataclass(frozen=True)
 class Evaluation:
     """One evaluation: parameters, the value as printed (None if it failed), seconds, why it
-    failed (empty if not), and the seed (None if the command has none)."""
+    failed (empty if not), the seed (None if the command has none), and values that have limits."""
 
     parameters: dict[str, Any]
     value: float | None
     seconds: float
     failure: str = ""
     seed: int | None = None
+    limited: dict[str, float] | None = None
 
 
 class Program:
     """A program as an objective on the unit cube; threads may call it at the same time.
 
     ``timeout`` is in seconds per attempt. An attempt that fails is repeated ``retries`` times
-    before the evaluation counts as failed. ``listen`` hears of every evaluation.
+    before the evaluation counts as failed. ``limits`` are of other keys of the program's JSON.
+    ``listen`` hears of every evaluation.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Program:
         *,
         timeout: float | None = None,
         retries: int = 0,
+        limits: tuple[Limit, ...] = (),
         listen: Callable[[Evaluation], None] = lambda evaluation: None,
     ) -> None:
         template.check(space.names)
@@ -65,12 +70,12 @@ class Program:
             positive_real("--timeout", timeout)
         self._space, self._template, self._reader = space, template, reader
         self._timeout, self._retries = timeout, integer("--retries", retries, least=0)
-        self._listen = listen
+        self._listen, self._limits = listen, limits
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
-    def __call__(self, x: FloatArray, seed: int | None = None) -> float:
+    def __call__(self, x: FloatArray, seed: int | None = None) -> float | Measured:
         """The value; `EvaluationFailed` says why there is none. Further attempts have
         the numbers after ``seed``; without one it is drawn, if the command wants a seed."""
         values = self._space.decode(x)
@@ -79,7 +84,7 @@ class Program:
         while True:
             used = (first + attempts) % BELOW if self._template.seeded(self._space.names) else None
             try:
-                value = self._attempt(values, used)
+                value, limited = self._attempt(values, used)
                 break
             except EvaluationFailed as failed:
                 attempts += 1
@@ -89,8 +94,12 @@ class Program:
                     took = time.monotonic() - start
                     self._listen(Evaluation(values, None, took, str(failed), used))
                     raise
-        self._listen(Evaluation(values, value, time.monotonic() - start, seed=used))
-        return value
+        named = {one.key: v for one, v in zip(self._limits, limited, strict=True)} or None
+        self._listen(Evaluation(values, value, time.monotonic() - start, seed=used, limited=named))
+        if named is None:
+            return value
+        pairs = zip(self._limits, limited, strict=True)
+        return Measured(value, [one.excess(v) for one, v in pairs])
 
     def close(self) -> None:
         """End all that runs and start nothing more."""
@@ -105,7 +114,8 @@ class Program:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _attempt(self, values: dict[str, Any], seed: int | None) -> float:
+    def _attempt(self, values: dict[str, Any], seed: int | None) -> tuple[float, list[float]]:
+        """The value, and those that have limits."""
         filled = self._template.fill({SEED: seed, **values})
         # Files and not pipes: a child that outlives the program must not keep us waiting.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -115,7 +125,9 @@ class Program:
                 last = _tail(err, 4096).strip().splitlines()[-1:]
                 raise EvaluationFailed(f"{said}: {last[0][:200]}" if last else said)
             try:
-                return self._reader.read(_tail(out, _LOOKED_AT))
+                output = _tail(out, _LOOKED_AT)
+                limited = [Reader("json", one.key).read(output) for one in self._limits]
+                return self._reader.read(output), limited
             except NoValue as error:
                 raise EvaluationFailed(str(error)) from None
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from noisewise import methods
 from noisewise._check import integer
 from noisewise._types import FloatArray
 from noisewise.command.job import Job
@@ -66,6 +67,8 @@ def tune(
     """
     budget, workers = integer("--budget", budget, 1), integer("--workers", workers, 1)
     _check_program(job)
+    if job.limits and not methods.get(method).constrained:
+        raise ValueError(f"--limit needs --method auto, gp, watchful or cma-es, got {method}")
     spent = _spent(path, job)
     live = Live(budget, spent, not options.quiet)
     # Threads are enough: the work is in the program, and one process can end all of them.
@@ -127,7 +130,7 @@ def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[Prob
     live = Live((4 if job.seeds == AUTO else 2) * count, 0, not options.quiet)
     failures: list[EvaluationFailed] = []
 
-    def value(program: Program, x: FloatArray, seed: int | None = None) -> float:
+    def value(program: Program, x: FloatArray, seed: int | None = None) -> Any:
         try:
             return program(x, seed)
         except EvaluationFailed as failure:
@@ -169,6 +172,7 @@ def _program(job: Job, options: Options, live: Live) -> Iterator[Program]:
             job.reader,
             timeout=options.timeout,
             retries=options.retries,
+            limits=job.limits,
             listen=listen,
         ) as program:
             yield program

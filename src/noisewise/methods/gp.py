@@ -151,7 +151,9 @@ class GP(Method):
         share = noise_share(model)
         if math.isnan(share):
             return Explanation("too few values for a model")
-        return Explanation(f"a Gaussian process; noise makes {share:.0%} of the values' variance")
+        return Explanation(
+            f"a Gaussian process; noise makes {share:.0%} of the variance of all values"
+        )
 
     def check(self, memory: GPMemory, n: int) -> bool:
         model, most = memory.model, 10**6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisewise.outlook import estimated, misranking_said
+from noisewise.outlook import constrained, estimated, misranking_said
 from noisewise.report.words import number
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ def card(result: Result) -> str:
         "evaluations": f"{result.nfev} ({result.n_reevaluations} re-evaluations, "
         f"{result.n_failures} failed) in {result.nit} generations",
     }
+    if "constraints" in result:
+        means, errors = result.constraints, result.constraints_se
+        rows["constraints"] = constrained(means, errors, result.p_feasible)
     if not math.isnan(result.misranking):
         rows["misranking"] = misranking_said(result.misranking, result.misranking_n)
     rows["message"] = str(result.message)

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
+from noisewise.command.limit import named
 from noisewise.command.template import Template
 from noisewise.noise.diagnostics import CHECKS
 from noisewise.optimizer import Optimizer
-from noisewise.outlook import Outlook
+from noisewise.outlook import Outlook, constrained
 from noisewise.population import CONFIRMATION, RACE, SEARCH
 from noisewise.report import evaluations
 from noisewise.report.evaluations import Evaluations
 from noisewise.report.importance import Importance, importances, modelled
 from noisewise.report.words import number, ranged, valued
+from noisewise.result import Result
 from noisewise.run import Run
 from noisewise.space import Choice, Space
 
@@ -53,6 +55,18 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """Measured constraints at the recommended point: estimated means (at most 0 is feasible) and
+    standard errors, whether all are met and with which probability, and the same as text."""
+
+    means: list[float]
+    errors: list[float]
+    feasible: bool
+    chance: float
+    said: str
+
+
+@dataclass(frozen=True)
 class Facts:
     """A run, as told to people. Values have the sign of the user's objective."""
 
@@ -78,6 +92,8 @@ class Facts:
     kind: str
     #: How good the answer is and what more evaluations would buy.
     outlook: Outlook
+    #: None where no constraints are measured.
+    limits: Limits | None
     budget: int
     spent: int
     #: Evaluations that are still kept to measure the answer.
@@ -145,6 +161,7 @@ def of(opt: Optimizer, title: str) -> Facts:
         confirmed=result.estimate != "unknown",
         kind=str(result.estimate),
         outlook=result.outlook,
+        limits=_limits(result, opt.extra),
         budget=opt.budget,
         spent=opt.spent,
         kept=run.ledger.reserve,
@@ -171,6 +188,15 @@ def of(opt: Optimizer, title: str) -> Facts:
         bounds=np.array(run.setup.box.bounds),
         space=space,
     )
+
+
+def _limits(result: Result, extra: dict[str, Any]) -> Limits | None:
+    if "constraints" not in result:
+        return None
+    means, errors, chance = result.constraints, result.constraints_se, float(result.p_feasible)
+    names = named(extra.get("limits"), means.tolist(), errors.tolist())
+    said = constrained(means, errors, chance, names)
+    return Limits(means.tolist(), errors.tolist(), bool(result.feasible), chance, said)
 
 
 def _objective(opt: Optimizer) -> str:

@@ -35,6 +35,8 @@ class Log:
         }
         if evaluation.seed is not None:
             line["seed"] = evaluation.seed
+        if evaluation.limited is not None:
+            line["limited"] = evaluation.limited
         with self._lock:
             try:
                 self._file.write(json.dumps(line) + "\n")

@@ -17,7 +17,7 @@ from noisewise.report import evaluations, sections
 from noisewise.report.facts import Facts
 from noisewise.report.pictures import Pictures, pictures
 from noisewise.report.sections import paragraph
-from noisewise.report.text import basis, estimate, luck, nothing
+from noisewise.report.text import basis, constraints, estimate, luck, nothing
 from noisewise.report.words import counted, day, lasting, number, sentence, valued
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -82,7 +82,8 @@ def _answer(facts: Facts) -> str:
         f'{early}<h2>{heading}</h2><div class="answer"><div>{_recommended(facts)}</div>'
         f'<div><p class="soft">Its value, estimated ({better})</p>'
         f'<p class="big">{_shown(facts)}</p>{paragraph(_certainty(facts))}'
-        f"{paragraph(sentence(basis(facts)), 'soft')}</div></div>{command}"
+        f"{paragraph(sentence(basis(facts)), 'soft')}{paragraph(constraints(facts))}</div></div>"
+        f"{command}"
     )
 
 

@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 from noisewise.outlook import Outlook, estimated
-from noisewise.report.facts import Facts
+from noisewise.report.facts import Facts, Limits
 from noisewise.report.words import counted, number, printable, sentence, valued
 
 
@@ -17,6 +17,7 @@ def summary(facts: Facts) -> str:
     rows = [f"  {name:<{width}}  {valued(v)}" for name, v in facts.recommended.items()]
     lines = [*_wrapped(_heading(facts)), *map(printable_row, rows)]
     lines += ["", *_wrapped(f"Estimate: {estimate(facts)}: {basis(facts)}")]
+    lines += _wrapped(constraints(facts))
     for said in prospects(facts):
         lines += _wrapped(said)
     lines += _wrapped(f"Luckiest: {luck(facts)}")
@@ -54,6 +55,11 @@ def estimate(facts: Facts) -> str:
     if math.isnan(facts.value):
         return "unknown"
     return estimated(facts.value, facts.interval, facts.kind, facts.measured, facts.measured_failed)
+
+
+def constraints(facts: Facts) -> str:
+    """What is known about the measured constraints; nothing where there are none."""
+    return "" if facts.limits is None else f"Constraints: {facts.limits.said}."
 
 
 def prospects(facts: Facts) -> list[str]:
@@ -119,6 +125,7 @@ def as_data(facts: Facts) -> dict[str, Any]:
         "confirmed": facts.confirmed,
         "confirmations": {"n": facts.measured, "failed": facts.measured_failed},
         "outlook": _prospects(facts.outlook),
+        "constraints": _constraints(facts.limits),
         "luckiest": {"parameters": facts.luckiest, "value": known(facts.luckiest_value)},
         "budget": facts.budget,
         "spent": facts.spent,
@@ -135,6 +142,17 @@ def as_data(facts: Facts) -> dict[str, Any]:
     }
 
 
+def _constraints(found: Limits | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "estimates": [known(g) for g in found.means],
+        "standard_errors": [known(s) for s in found.errors],
+        "feasible": found.feasible,
+        "probability": known(found.chance),
+    }
+
+
 def _prospects(found: Outlook) -> dict[str, Any]:
     rival = found.runner_up
     return {
@@ -142,6 +160,7 @@ def _prospects(found: Outlook) -> dict[str, Any]:
         "noise": known(found.noise),
         "noise_share": known(found.noise_share),
         "improvement": known(found.improvement),
+        "spread": known(found.spread),
         "width": known(found.estimate.width),
         "width_after_as_many_again": known(found.width_after(found.budget)),
         "width_of_a_search_twice_as_long": known(found.width_of_longer_search(found.budget)),
