@@ -18,7 +18,7 @@ from noisewise.minimize import minimize
 from noisewise.optimizer import Optimizer
 from noisewise.policy.actions import of_space
 from noisewise.policy.environment import Environment, environment, episode, guess
-from noisewise.policy.look import Look, Start, episodes, first_look, stream
+from noisewise.policy.look import Look, Start, confirmation, episodes, first_look, stream
 from noisewise.policy.network import Network
 from noisewise.policy.scaling import Scaling
 from noisewise.policy.trained import Parametrised, Policy, bound, check_form
@@ -38,7 +38,7 @@ def search(
     start: Policy | Any = None,
     env_kwargs: Mapping[str, Any] | None = None,
     horizon: int | None = None,
-    sigma0: float = 1.0,
+    sigma0: float = 0.5,
     seeds: str = "independent",
     workers: int = 1,
     rng: Any = None,
@@ -55,8 +55,8 @@ def search(
         worker makes its own.
     budget
         Episodes, everything included. Of the built-in policies the first ten (at most a fifth)
-        are random; they scale the observations, and the search starts from the best. About the
-        square root of the budget measures the policy that is returned.
+        are random; they scale the observations, and the search starts from the best. The last
+        ones measure the policy that is returned: five of 50, else about the square root.
     hidden
         Units of the hidden layers, such as 8 or (16, 16); none: a linear policy. Observations
         must be a Box, actions Discrete or a Box.
@@ -108,10 +108,12 @@ def search(
     began = _kept(checkpoint, options.get("method"))
     if began is None:
         began = _begin(spec, form, first, start, budget, workers, rng, options)
+        began = began._replace(confirm=confirmation(budget - began.episodes))
     if len(began.x) != form.size:
         raise ValueError(
             f"start must have {form.size} parameters, as the policy has, got {len(began.x)}"
         )
+    options.setdefault("confirm", began.confirm)
     r = minimize(
         Episode(spec, form, began.scaling),
         began.x,
@@ -218,7 +220,7 @@ def _kept(checkpoint: Any, method: Any) -> Start | None:
         scaling = None
         if kept["shift"] is not None:
             scaling = Scaling(np.array(kept["shift"]), np.array(kept["scale"]))
-        return Start(np.array(kept["x"]), scaling, int(kept["episodes"]))
+        return Start(np.array(kept["x"]), scaling, int(kept["episodes"]), kept["confirm"])
     except (KeyError, TypeError, ValueError):
         said = f"checkpoint {os.fspath(checkpoint)} is not of a search for a policy"
         raise CheckpointError(said) from None
@@ -233,4 +235,5 @@ def _data(began: Start, spec: Environment) -> dict[str, Any]:
         "shift": None if scaling is None else scaling.shift.tolist(),
         "scale": None if scaling is None else scaling.scale.tolist(),
         "episodes": began.episodes,
+        "confirm": began.confirm,
     }

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from noisewise_bench.policies.problem import Setting
-from noisewise_bench.policies.runs import LQR_NAME, Case
+from noisewise_bench.policies.runs import LQR_NAME, SEARCH, Case
 
 #: The search as users get it, and others: methods of ours, the paper's, other people's.
-SEARCH: Final = "auto(confirm='auto')"
 METHODS: Final = (
     SEARCH,
     "cma-es",
@@ -22,65 +21,61 @@ METHODS: Final = (
     "peer/pgpe",
     "peer/random",
 )
-#: As published, with its own normalisation and from zero.
-ARS_SETTING: Final = Setting(scaling="running", first=0, best=False)
+#: As published, with its own normalisation and from zero; both kinds have steps of their own.
+ARS: Final = {
+    "peer/ars": Setting(scaling="running", first=0, best=False, sigma=1.0),
+    "peer/ars-large": Setting(sigma=1.0),
+}
 HIDDEN: Final[dict[str, tuple[int, ...]]] = {"Pendulum-v1": (8,)}
 CLASSIC: Final = ("CartPole-v1", "Acrobot-v1", "MountainCarContinuous-v0", "Pendulum-v1", LQR_NAME)
-SLOW: Final = ("LunarLander-v3", "InvertedPendulum-v5", "Hopper-v5", "Swimmer-v5")
-#: Episodes of this one are never short: only the tier "full" has it.
-SLOWEST: Final = "Swimmer-v5"
-#: Packages that environments need beside gymnasium; without them they are left out.
-NEEDS: Final = {
+#: Environments that gymnasium steps one at a time, and the packages that they need beside it;
+#: without them they are left out.
+SLOW: Final = {
     "LunarLander-v3": "Box2D",
     "InvertedPendulum-v5": "mujoco",
     "Hopper-v5": "mujoco",
     "Swimmer-v5": "mujoco",
 }
 SLOW_METHODS: Final = (SEARCH, "cma-es", "rb-pem", "peer/pycma", "peer/ars", "peer/pgpe")
+#: What is run with the most episodes, and where.
+MOST_METHODS: Final = (SEARCH, "cma-es", "peer/pycma", "peer/ars-large", "peer/pgpe")
+MOST_IN: Final = ("CartPole-v1", "Pendulum-v1", LQR_NAME)
 
 
 @dataclass(frozen=True)
 class Tier:
-    """How much to run: budgets and seeds of cheap and of slow environments."""
+    """How much to run: budgets and seeds, budgets of a few environments and methods only, and
+    budgets and seeds of the slow environments."""
 
     budgets: tuple[int, ...]
     seeds: int
-    slow_budgets: tuple[int, ...] = ()
-    slow_seeds: int = 0
-    #: Budget of the cheapest environments only.
     most: tuple[int, ...] = ()
+    slow: tuple[tuple[int, int], ...] = ()
 
 
 TIERS: Final = {
     "quick": Tier((50,), 3),
-    "work": Tier((50, 200), 10, (50,), 5, (1000,)),
-    "full": Tier((50, 200, 1000), 20, (50, 200, 1000), 10, (5000,)),
+    "work": Tier((50, 200, 1000), 10, (5000,), ((50, 10), (200, 5))),
+    "full": Tier((50, 200, 1000), 20, (5000,), ((50, 20), (200, 10), (1000, 10))),
 }
-MOST_IN: Final = ("CartPole-v1", "Pendulum-v1", LQR_NAME)
 
 
 def compare_cases(tier: Tier) -> list[Case]:
     """All runs of the comparison."""
-    cells = [(env, b) for env in CLASSIC for b in tier.budgets]
-    cells += [(env, b) for env in MOST_IN for b in tier.most]
-    found = [_case(env, b, m, s) for env, b in cells for m in METHODS for s in _seeds(tier.seeds)]
-    there = [
-        env
-        for env in SLOW
-        if importlib.util.find_spec(NEEDS[env]) and (env != SLOWEST or tier is TIERS["full"])
-    ]
-    cells = [(env, b) for env in there for b in tier.slow_budgets]
-    return found + [
+    cells = [(env, b, tier.seeds, METHODS) for env in CLASSIC for b in tier.budgets]
+    cells += [(env, b, tier.seeds, MOST_METHODS) for env in MOST_IN for b in tier.most]
+    there = [env for env, package in SLOW.items() if importlib.util.find_spec(package)]
+    cells += [(env, b, seeds, SLOW_METHODS) for env in there for b, seeds in tier.slow]
+    return [
         _case(env, b, m, s)
-        for env, b in cells
-        for m in SLOW_METHODS
-        for s in _seeds(tier.slow_seeds)
+        for env, b, seeds, methods in cells
+        for m in methods
+        for s in _seeds(seeds)
     ]
 
 
 def _case(env: str, budget: int, method: str, seed: int) -> Case:
-    setting = ARS_SETTING if method == "peer/ars" else Setting()
-    return Case(env, HIDDEN.get(env, ()), budget, method, seed, setting)
+    return Case(env, HIDDEN.get(env, ()), budget, method, seed, ARS.get(method, Setting()))
 
 
 def _seeds(n: int) -> range:
@@ -90,6 +85,7 @@ def _seeds(n: int) -> range:
 #: What is switched, from the search as it is; a tuple: another method beside it.
 SWITCHES: Final[dict[str, tuple[str, Setting]]] = {
     "as it is": ("watchful", Setting()),
+    "steps of one": ("watchful", Setting(sigma=1.0)),
     "start at zero": ("watchful", Setting(best=False)),
     "no scaling": ("watchful", Setting(scaling="none")),
     "no scaling, no first episodes": ("watchful", Setting(scaling="none", first=0)),
@@ -104,6 +100,7 @@ SWITCHES: Final[dict[str, tuple[str, Setting]]] = {
     "5 episodes each": ("watchful", Setting(episodes=5)),
     "hopeless ones given up": ("watchful", Setting(hasty=True)),
     "cma-es": ("cma-es", Setting()),
+    "cma-es, steps of one": ("cma-es", Setting(sigma=1.0)),
     "cma-es, mirrored": ("mirrored", Setting()),
     "cma-es, mirrored, common in pairs": ("mirrored", Setting(common="pairs")),
 }

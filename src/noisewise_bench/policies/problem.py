@@ -38,6 +38,8 @@ class Setting:
         ``"all"``: the candidates of a wave meet the same random numbers, ``"pairs"``: the halves.
     hasty
         Whether the worst quarter of a wave is given up early; charged all the same.
+    sigma
+        Initial step size.
     """
 
     scaling: str = "first"
@@ -46,6 +48,7 @@ class Setting:
     episodes: int = 1
     common: str = ""
     hasty: bool = False
+    sigma: float = 0.5
 
 
 class PolicyProblem:
@@ -66,7 +69,7 @@ class PolicyProblem:
         self._seen = np.zeros(1 + 2 * inputs)
         self.x0: FloatArray = np.zeros(flyer.network.size)
         self.bounds: tuple[FloatArray, FloatArray] | None = None
-        self.sigma0 = 1.0
+        self.sigma0 = setting.sigma
         self.steps = 0
 
     def look(self, rng: np.random.Generator) -> None:

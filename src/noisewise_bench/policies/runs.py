@@ -17,6 +17,7 @@ import noisewise
 from noisewise.methods import CMAES
 from noisewise.methods.evolution import EvolutionMemory
 from noisewise.methods.method import Now
+from noisewise.policy.look import confirmation
 from noisewise_bench import behaviour, methods
 from noisewise_bench.policies.classic import SIMULATORS
 from noisewise_bench.policies.problem import PolicyProblem, Setting
@@ -32,6 +33,8 @@ N_TRUTH: Final = {
     "Hopper-v5": 40,
     "Swimmer-v5": 20,
 }
+#: `noisewise.policy.search` as users get it, which measures its answer.
+SEARCH: Final = "auto(confirm='auto')"
 #: An environment that is a task of the bench: one system, known by its seed.
 LQR_NAME: Final = "LQR"
 
@@ -88,7 +91,9 @@ def mirrored(oracle: Oracle, budget: int, seed: int) -> Any:
     )
 
 
-def _method(name: str) -> Any:
+def _method(name: str, budget: int) -> Any:
+    if name == SEARCH:
+        return methods.LibraryMethod("auto", {"confirm": confirmation(budget)})
     return mirrored if name == "mirrored" else methods.get(name)
 
 
@@ -98,13 +103,14 @@ def measure(case: Case, flyer: Flyer | None) -> Outcome:
     rng = np.random.default_rng([case.seed, 77])
     if flyer is None:
         task = LQR(1)
-        r = _method(case.method)(Oracle(task, case.budget, rng), case.budget, case.seed)
+        method = _method(case.method, case.budget)
+        r = method(Oracle(task, case.budget, rng), case.budget, case.seed)
         cost = float(task.regret(np.asarray(getattr(r, "x", r))[None])[0])
         return Outcome(-cost, 30 * case.budget, time.perf_counter() - began)
     problem, setting = PolicyProblem(flyer, case.setting), case.setting
     problem.look(rng)
     n = (case.budget - setting.first) // setting.episodes
-    r = _method(case.method)(Oracle(problem, n, rng), n, case.seed)
+    r = _method(case.method, n)(Oracle(problem, n, rng), n, case.seed)
     steps = problem.steps
     x = np.asarray(getattr(r, "x", r), dtype=float)
     value = float(problem.returns(x, N_TRUTH.get(case.env, 100)).mean())
