@@ -194,6 +194,13 @@ def test_wrong_arguments_say_what_is_wrong():
         nw.policy.search(3, budget=40)
     with pytest.raises(ValueError, match="hidden must be"):
         nw.policy.search(Point, budget=40, hidden="8")
+    for hidden in (None, 1.5, (4, "8")):
+        with pytest.raises(ValueError, match="hidden must be"):
+            nw.policy.search(Point, budget=40, hidden=hidden)
+    with pytest.raises(ValueError, match="env_kwargs must be a mapping"):
+        nw.policy.search(Point, budget=40, env_kwargs=[1.0])
+    with pytest.raises(ValueError, match="start must be a Policy or numbers, got 'zero'"):
+        nw.policy.search(Point, budget=40, start="zero")
     with pytest.raises(ValueError, match="leave it out with policy="):
         nw.policy.search(Point, budget=40, hidden=4, policy=Gain())
     with pytest.raises(ValueError, match="policy must have size"):
@@ -210,6 +217,40 @@ def test_wrong_arguments_say_what_is_wrong():
         nw.policy.search(Point, budget=40, rng="x")
     with pytest.raises(ValueError, match="has no observation_space"):
         nw.policy.search(lambda: object(), budget=40)
+
+
+class FourValues(Point):
+    def step(self, action):
+        return super().step(action)[:4]
+
+
+class NoInfo(Point):
+    def reset(self, *, seed=None):
+        return super().reset(seed=seed)[0]
+
+
+class Wider(Point):
+    def reset(self, *, seed=None):
+        return np.zeros(3), {}
+
+
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        (FourValues, "step must return observation, reward, terminated, truncated and info"),
+        (NoInfo, "reset must return an observation and a dictionary"),
+        (Wider, "2 numbers, as the environment declares, got 3"),
+    ],
+)
+def test_an_environment_that_is_no_environment_is_told_so(env, said):
+    with pytest.raises(nw.EvaluationError, match=said):
+        nw.policy.search(env, budget=40, rng=0, **FAST)
+
+
+def test_an_environment_that_cannot_be_drawn():
+    policy = nw.policy.search(Point, budget=20, rng=0, **FAST)
+    with pytest.raises(ValueError, match="Point takes no render_mode"):
+        policy.watch()
 
 
 def test_watching_returns_frames_or_returns():

@@ -36,7 +36,12 @@ class Environment:
     def make(self, **more: Any) -> Any:
         """A new environment; ``more`` are arguments beside ``kwargs``."""
         if callable(self.source):
-            return self.source(**self.kwargs, **more)
+            try:
+                return self.source(**self.kwargs, **more)
+            except TypeError as error:
+                if "render_mode" in more and "render_mode" in str(error):
+                    raise ValueError(f"{self.name} takes no render_mode: add it") from None
+                raise
         gymnasium = _gymnasium()
         kwargs: dict[str, Any] = {"disable_env_checker": True, **self.kwargs, **more}
         try:
@@ -67,15 +72,26 @@ def environment(env: Any, kwargs: Mapping[str, Any] | None, horizon: int | None)
             "env must be the id of a gymnasium environment or a callable that makes an "
             f"environment, got {shown(env)}{hint}"
         )
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise ValueError(f"env_kwargs must be a mapping of names to values, got {shown(kwargs)}")
     return Environment(env, dict(kwargs or {}), horizon)
 
 
 def episode(env: Any, act: Callable[[Any], Any], seed: int, horizon: int | None = None) -> float:
     """The sum of the rewards of one episode."""
-    observation, _ = env.reset(seed=seed)
+    began = env.reset(seed=seed)
+    if not isinstance(began, (tuple, list)) or len(began) != 2:
+        raise ValueError(f"reset must return an observation and a dictionary, got {shown(began)}")
+    observation = began[0]
     total, steps, last = 0.0, 0, _ENDLESS if horizon is None else horizon
     while True:
-        observation, reward, terminated, truncated, _ = env.step(act(observation))
+        found = env.step(act(observation))
+        if len(found) != 5:
+            raise ValueError(
+                "step must return observation, reward, terminated, truncated and info, got "
+                f"{len(found)} values"
+            )
+        observation, reward, terminated, truncated, _ = found
         total += float(reward)
         steps += 1
         if terminated or truncated:

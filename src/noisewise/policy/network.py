@@ -66,10 +66,16 @@ class Network:
             W, b = weights[0]
             W = W / scaling.scale
             weights[0] = W, b - W @ scaling.shift
-        (W, b), deeper, action = weights[0], weights[1:], self.actions.action
+        (W, b), deeper, action, inputs = weights[0], weights[1:], self.actions.action, self.inputs
 
         def act(observation: Any) -> Any:
-            z = W @ np.asarray(observation, dtype=float).ravel() + b
+            o = np.asarray(observation, dtype=float).ravel()
+            if len(o) != inputs:
+                raise ValueError(
+                    f"an observation must have {inputs} numbers, as the environment declares, "
+                    f"got {len(o)}"
+                )
+            z = W @ o + b
             for V, c in deeper:
                 z = V @ np.tanh(z) + c
             return action(z)

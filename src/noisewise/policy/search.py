@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,7 @@ def _form(
     spec: Environment, hidden: int | Sequence[int], policy: Parametrised | None
 ) -> tuple[Parametrised, Scaling | None]:
     """The policy to search for, and how observations are scaled before any was seen."""
-    layers = (hidden,) if isinstance(hidden, (int, np.integer)) else tuple(hidden)
+    layers = tuple(hidden) if isinstance(hidden, Iterable) else (hidden,)
     if not all(isinstance(n, (int, np.integer)) and n >= 1 for n in layers):
         raise ValueError(
             f"hidden must be a number of units or a sequence of them, got {shown(hidden)}"
@@ -198,7 +198,11 @@ def _begin(
     if isinstance(start, Policy):
         return Start(start.x, start.scaling, 0)
     if start is not None:
-        return Start(np.atleast_1d(np.asarray(start, dtype=float)), first, 0)
+        try:
+            x = np.atleast_1d(np.asarray(start, dtype=float))
+        except (TypeError, ValueError):
+            raise ValueError(f"start must be a Policy or numbers, got {shown(start)}") from None
+        return Start(x, first, 0)
     n = episodes(budget) if isinstance(form, Network) else 0
     if not isinstance(form, Network) or first is None or n == 0:
         return Start(np.zeros(form.size), first, 0)
