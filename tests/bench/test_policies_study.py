@@ -12,14 +12,14 @@ import pytest
 
 from noisewise.policy.scaling import Scaling
 from noisewise_bench.experiments import policies
-from noisewise_bench.experiments.policies_grid import SEARCH, SWITCHES, TIERS, Tier, compare_cases
+from noisewise_bench.experiments.policies_grid import SWITCHES, TIERS, Tier, compare_cases
 from noisewise_bench.experiments.policies_size import Digits, solve
 from noisewise_bench.experiments.policies_speed import speed_table
 from noisewise_bench.experiments.policies_tables import compare_table, switch_tables, win_table
 from noisewise_bench.policies.classic import SIMULATORS
 from noisewise_bench.policies.problem import PolicyProblem, Setting
 from noisewise_bench.policies.rollouts import Flight, make
-from noisewise_bench.policies.runs import Case, Outcome, measure, run
+from noisewise_bench.policies.runs import SEARCH, Case, Outcome, measure, run
 
 
 @pytest.mark.parametrize("name", list(SIMULATORS))
@@ -144,6 +144,10 @@ def test_the_command(
     assert text.strip() == capsys.readouterr().out.strip()
     assert "| CartPole-v1 | 20 | 1 |" in text
     assert "<!-- made by" in text
+    page = tmp_path / "policies.md"
+    page.write_text(text.replace("\n\n### ", "\n\nWhat it says.\n\nTwo things.\n\n### ", 1))
+    policies.main(["--parts", "compare", "--out", str(tmp_path), "--db", f"{tmp_path}/d"])
+    assert page.read_text().count("What it says.\n\nTwo things.\n\n### Return of") == 1
 
 
 def test_speed_and_size_in_short() -> None:

@@ -17,6 +17,7 @@ from typing import Final
 import noisewise
 from noisewise_bench import stamps
 from noisewise_bench.experiments.policies_grid import TIERS, compare_cases, switch_cases
+from noisewise_bench.experiments.policies_size import METHODS as SIZE_METHODS
 from noisewise_bench.experiments.policies_size import size_table
 from noisewise_bench.experiments.policies_speed import speed_table
 from noisewise_bench.experiments.policies_tables import (
@@ -25,7 +26,7 @@ from noisewise_bench.experiments.policies_tables import (
     switch_tables,
     win_table,
 )
-from noisewise_bench.policies.runs import kept, run
+from noisewise_bench.policies.runs import digest, kept, run
 from noisewise_bench.tables import Table
 
 NAME: Final = "policies"
@@ -55,20 +56,31 @@ def page(
         tables.append(speed_table(quick=tier_name == "quick"))
     if "size" in parts:
         tables.append(size_table(quick=tier_name == "quick"))
+        for method in SIZE_METHODS:
+            made.setdefault(method, set()).add(digest(method))
     command = f"python -m noisewise_bench.experiments {NAME} --tier {tier_name}"
     if len(parts) < len(PARTS):
         command += f" --parts {' '.join(parts)}"
-    made.pop("mirrored", None)
+    made.pop("mirrored", None)  # known to this study only
     stamp = stamps.Stamp(
         methods={m: min(seen) if len(seen) == 1 else stamps.MIXED for m, seen in made.items()}
     )
     text = [
         "# Policy search",
         f"Printed by `{command}` (noisewise {noisewise.__version__}).",
+        *_written(out / f"{NAME}.md"),
         *(table.markdown() for table in tables),
         stamp.comment(),
     ]
     return "\n\n".join(text) + "\n", tables
+
+
+def _written(path: Path) -> list[str]:
+    """What somebody wrote between the head of the page that is there and its first table."""
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8").partition("Printed by ")[2].partition("\n\n")[2]
+    return [said] if (said := text.partition("### ")[0].strip()) else []
 
 
 def _say(text: str) -> None:

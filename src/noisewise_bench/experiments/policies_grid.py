@@ -62,6 +62,7 @@ TIERS: Final = {
 
 def compare_cases(tier: Tier) -> list[Case]:
     """All runs of the comparison."""
+    cells: list[tuple[str, int, int, tuple[str, ...]]]
     cells = [(env, b, tier.seeds, METHODS) for env in CLASSIC for b in tier.budgets]
     cells += [(env, b, tier.seeds, MOST_METHODS) for env in MOST_IN for b in tier.most]
     there = [env for env, package in SLOW.items() if importlib.util.find_spec(package)]

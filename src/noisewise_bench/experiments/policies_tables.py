@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from noisewise_bench import figures
-from noisewise_bench.experiments.policies_grid import METHODS, SEARCH, SWITCHES
+from noisewise_bench.experiments.policies_grid import METHODS, SWITCHES
 from noisewise_bench.policies.problem import Setting
-from noisewise_bench.policies.runs import Case, Outcome
+from noisewise_bench.policies.runs import SEARCH, Case, Outcome
 from noisewise_bench.score import interval
 from noisewise_bench.tables import Column, Table
 
