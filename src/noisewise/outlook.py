@@ -27,7 +27,7 @@ _PROGRESS = 0.3
 #: A runner-up counts as worse from this many standard errors on.
 _CLEAR = 2.0
 #: Fewer values than this say nothing about the misranking, the noise or the spread.
-_ENOUGH = 5
+ENOUGH = 5
 #: The noise differs between points if its standard deviation at the recommended one and that of
 #: candidates that were evaluated again differ by more than this factor.
 _SAME_NOISE = 3.0
@@ -234,7 +234,7 @@ def _spread(seen: Recent, noise: float) -> float:
     few points may be very bad."""
     values = seen.points()[1] if seen.rounds else np.empty(0)
     good = values[np.isfinite(values)]
-    if len(good) < _ENOUGH or math.isnan(noise):
+    if len(good) < ENOUGH or math.isnan(noise):
         return math.nan
     low, high = np.quantile(good, (0.05, 0.95))
     return math.sqrt(max(0.0, ((high - low) / _NINE_TENTHS) ** 2 - noise))
@@ -248,7 +248,7 @@ def _noise_of_pairs(seen: Recent) -> float:
         return math.nan
     both = np.concatenate(pairs)
     d = np.diff(both[np.isfinite(both).all(axis=1)])
-    return float(np.sqrt(0.5 * np.mean(d * d))) if len(d) >= _ENOUGH else math.nan
+    return float(np.sqrt(0.5 * np.mean(d * d))) if len(d) >= ENOUGH else math.nan
 
 
 def estimated(
@@ -305,7 +305,7 @@ def _digits(value: float, width: float) -> str:
 
 def misranking_said(value: float, count: int) -> str:
     """The measured misranking in words, with the number of re-evaluations behind it."""
-    if count < _ENOUGH:
+    if count < ENOUGH:
         return f"{_counted(count)}: too few to say how much ranks are noise"
     return f"ranks of {count} re-evaluations disagree by {value:.0%} (pure noise: 33%)"
 
@@ -313,7 +313,7 @@ def misranking_said(value: float, count: int) -> str:
 def misranking_shown(value: float, count: int) -> str:
     """The same for a line of progress."""
     few = f"{_counted(count)}: too few to say"
-    return f"misranking {value:.2f} (n={count})" if count >= _ENOUGH else few
+    return f"misranking {value:.2f} (n={count})" if count >= ENOUGH else few
 
 
 def _counted(n: int) -> str:

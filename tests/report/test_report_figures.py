@@ -141,9 +141,13 @@ def test_durations(seconds: float, said: str) -> None:
     ("text", "said"),
     [
         ("0.1..10:log", "0.1 to 10, log"),
-        ("8..256:int:step=8", "8 to 256, int, step 8"),
-        ("adam,sgd", "adam,sgd"),
-        ("[1, 2]", "[1, 2]"),
+        ("8..256:int:step=8", "8 to 256, whole, step 8"),
+        ("0.0..0.5:step=0.1", "0 to 0.5, step 0.1"),
+        ("adam,sgd", "adam or sgd"),
+        ('[true, null, "a"]', "True, None or a"),
+        ("[1]", "[1]"),
+        ("[1, 2", "[1, 2"),
+        ("[1, 2]", "1 or 2"),
     ],
 )
 def test_ranges(text: str, said: str) -> None:

@@ -391,3 +391,20 @@ def test_in_the_dark_and_on_paper(browser: Browser) -> None:
 
 def emulate(browser: Browser, **media: Any) -> None:
     browser._call("Emulation.setEmulatedMedia", **media)
+
+
+@pytest.mark.parametrize("tells", [1, 3])
+def test_the_page_of_a_run_that_has_hardly_begun(tells: int) -> None:
+    """Nothing that is as at the start, no claim about luck or noise, singular and plural."""
+    opt = nw.Optimizer(bounds=[(-1.0, 1.0)] * 3, budget=200, rng=0, method="watchful")
+    for trial in opt.ask(tells):
+        opt.tell(trial.id, float(trial.x @ trial.x))
+    found = facts.of(opt, "early")
+    html = page(found)
+    assert "Recommended so far" in html
+    assert "There are too few evaluations for an estimate yet." in html
+    assert "Still running; 0 generations" in html
+    for absent in ("Where the search", "evaluated twice", "all 1 ", "1 values", "1 evaluations"):
+        assert absent not in html
+    assert ("The luckiest draw" in html) == (tells > 1)
+    assert ("the only value so far" in summary(found)) == (tells == 1)

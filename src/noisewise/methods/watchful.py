@@ -379,7 +379,8 @@ class Watchful(EvolutionStrategy):
 
     def explain(self, memory: WatchfulMemory) -> Explanation:
         if memory.seen == 0.0:
-            return Explanation("no candidate could be evaluated twice: plain CMA-ES")
+            said = "no candidate could be evaluated twice: plain CMA-ES"
+            return Explanation(said if memory.generation else "")
         if memory.deterministic:
             said = "re-evaluations agreed exactly: plain CMA-ES"
             return Explanation(said, deterministic=True)

@@ -189,8 +189,8 @@ def _dots(x: FloatArray, y: FloatArray, radius: float = 2.2) -> str:
 def plane(
     land: Landscape, right: Coordinate, up: Coordinate, seen: Evaluations, maximize: bool
 ) -> str:
-    """The model over two parameters: better values are darker, cells it knows little about are
-    hatched; points are the newest evaluations, older ones paler."""
+    """The model over two parameters: the stronger the colour the better, cells it knows little
+    about are hatched; points are the newest evaluations, older ones paler."""
     i, j = right.column, up.column
     middle, width = land.map(i, j)
     across = _axis(land, right, LEFT + 18, _SQUARE - 14)

@@ -36,7 +36,7 @@ def page(facts: Facts, version: str = "", stamp: str = "") -> str:
         "Which parameters mattered": sections.importance(facts),
         f"Where the search {'ended' if facts.done else 'is now'}": sections.spread(facts),
         "How the budget was spent": sections.budget(facts),
-        "The luckiest draw": "" if nothing(facts) else _luckiest(facts),
+        "The luckiest draw": "" if nothing(facts) or facts.spent < 2 else _luckiest(facts),
         "Noise and search": drawn.history + sections.checks(facts) + sections.residuals(facts),
         "Numbers": sections.numbers(facts) + _downloads(facts),
     }
@@ -44,7 +44,8 @@ def page(facts: Facts, version: str = "", stamp: str = "") -> str:
         title=escape(facts.title),
         head=_head(facts),
         body="\n".join(
-            f"<section>{f'<h2>{name}</h2>' if name else ''}{body}</section>"
+            f"<section{' class=noprint' if name == 'Numbers' else ''}>"
+            f"{f'<h2>{name}</h2>' if name else ''}{body}</section>"
             for name, body in parts.items()
             if body
         ),
@@ -76,7 +77,8 @@ def _answer(facts: Facts) -> str:
         else ""
     )
     early = "" if facts.done else paragraph("The run has not ended yet.", "warning")
-    heading = "Nothing to recommend" if nothing(facts) else "Recommended"
+    so_far = "Recommended" if facts.done else "Recommended so far"
+    heading = "Nothing to recommend" if nothing(facts) else so_far
     better = "larger is better" if facts.maximize else "smaller is better"
     return (
         f'{early}<h2>{heading}</h2><div class="answer"><div>{_recommended(facts)}</div>'
@@ -120,7 +122,8 @@ def _downloads(facts: Facts) -> str:
         return ""
     n = min(len(seen), _DOWNLOADED)
     which = "all" if n == facts.spent else "the newest"
-    said = f"A table of {which} {counted(n, 'evaluation')}, one row each."
+    many = f"{which} {counted(n, 'evaluation')}" if n > 1 else "1 evaluation"
+    said = f"A table of {many}, one row each."
     if n < len(seen):
         said += f" noisewise report --csv writes {len(seen)} of them."
     return (

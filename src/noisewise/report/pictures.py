@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from noisewise._types import FloatArray
+from noisewise.outlook import ENOUGH
 from noisewise.report import figures, landscape, svg
 from noisewise.report.facts import Facts
 from noisewise.report.figures import Coordinate
@@ -19,7 +20,7 @@ from noisewise.report.words import counted
 #: Most generations that a figure shows.
 _POINTS = 400
 _CAPTIONS = {
-    "misranking": "How much the ranks of candidates evaluated twice disagreed.",
+    "misranking": "How much two rankings of the same candidates disagree: 0 not at all.",
     "sigma": "Scale of the search; it falls while the search closes in.",
     "population": "Candidates per generation; more of them average noise out.",
     "c_mean": "Part of each step that is taken; smaller parts average noise out.",
@@ -59,6 +60,8 @@ def pictures(facts: Facts) -> Pictures:
     if np.isfinite(seen.values).sum() >= 2:
         out.values = _values(facts, band, out)
     charts = [chart for chart in _charts(shown) if _varies(chart)] if facts.generations else []
+    if facts.misranking_n < ENOUGH:
+        charts = [chart for chart in charts if chart.name != "misranking"]
     if charts:
         drawn = "".join(
             _figure(chart.name, chart.title, svg.draw(chart, out.x), _legend(chart))
@@ -167,8 +170,9 @@ def _said(facts: Facts, land: Landscape, clear: list[Coordinate], ranked: list[C
 
 def _maps_said(facts: Facts) -> str:
     said = (
-        "The same model over two parameters at a time: better values are darker, lines join equal "
-        "values, hatched parts are little known. The ring is the recommendation."
+        "The same model over two parameters at a time: the stronger the colour, the better the "
+        "value. Lines join equal values, hatched parts are little known, the ring is the "
+        "recommendation."
     )
     return f'<p class="soft">{said}</p>'
 

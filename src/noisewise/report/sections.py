@@ -8,7 +8,6 @@ from html import escape
 
 import numpy as np
 
-from noisewise.outlook import misranking_said
 from noisewise.report import svg
 from noisewise.report.facts import Facts, Spread
 from noisewise.report.pictures import thinned
@@ -45,14 +44,8 @@ def more(facts: Facts) -> str:
 
 
 def happened(facts: Facts) -> str:
-    """What the method says about the run, and what the ranks of re-evaluations say."""
+    """What the method says about the run."""
     said = [f"{sentence(facts.message)}."]
-    if not math.isnan(facts.misranking):
-        said.append(
-            "Misranking says how far apart two rankings of the same candidates are: 0 is none, "
-            f"0.33 is what pure noise gives. Here "
-            f"{misranking_said(facts.misranking, facts.misranking_n)}."
-        )
     if not facts.generations:
         said.append("No generation is complete yet.")
     return "".join(map(paragraph, said))
@@ -113,12 +106,13 @@ def importance(facts: Facts) -> str:
 
 
 def _narrowed(s: Spread) -> str:
-    return f"{number(s.narrowed, 2)} times as wide as at the start"
+    times = number(s.narrowed, 2)
+    return "as wide as at the start" if times == "1" else f"{times} times as wide as at the start"
 
 
 def spread(facts: Facts) -> str:
     """How wide the search still is along each coordinate."""
-    if not facts.spent:
+    if not facts.generations:  # as at the start
         return ""
     rows = []
     for s in facts.spreads:

@@ -72,7 +72,11 @@ def prospects(facts: Facts) -> list[str]:
 def basis(facts: Facts) -> str:
     """What the estimate is the mean of."""
     if math.isnan(facts.value):
-        return "no evaluation has succeeded around the recommendation yet."
+        return (
+            "no evaluation has succeeded around the recommendation yet."
+            if nothing(facts) or facts.done
+            else "there are too few evaluations for an estimate yet."
+        )
     values = counted(facts.measured - facts.measured_failed, "evaluation")
     if facts.kind == "exact":
         return "no noise was seen."
@@ -91,6 +95,8 @@ def luck(facts: Facts) -> str:
     """The luckiest draw and why not to trust it."""
     if math.isnan(facts.luckiest_value):
         return "there is none: no evaluation has succeeded."
+    if facts.spent == 1:
+        return f"{number(facts.luckiest_value)} is the only value so far."
     best = "largest" if facts.maximize else "smallest"
     said = f"{number(facts.luckiest_value)} is the {best} of {counted(facts.spent, 'value')}"
     if facts.exact:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from typing import Any, TextIO
@@ -38,11 +39,27 @@ def counted(n: int, thing: str) -> str:
 
 
 def ranged(text: str) -> str:
-    """A range as the command line writes it, for people: 0.1..10:log is 0.1 to 10, log."""
+    """A range as the command line writes it, for people.
+
+    >>> ranged("0.1..1.0:log"), ranged("1..8:int"), ranged("a,b,c"), ranged("[true, null]")
+    ('0.1 to 1, log', '1 to 8, whole', 'a, b or c', 'True or None')
+    """
     ends, *more = text.split(":")
     if ".." not in ends or ends[:1] in "[{":
+        return _listed(text)
+    ends = " to ".join(end.removesuffix(".0") for end in ends.split(".."))
+    kinds = ("whole" if part == "int" else part.replace("=", " ") for part in more)
+    return ", ".join([ends, *kinds])
+
+
+def _listed(text: str) -> str:
+    """Choices for people; a long list is left as it is written."""
+    try:
+        values = list(map(str, json.loads(text))) if text[:1] == "[" else text.split(",")
+    except ValueError:
         return text
-    return ", ".join([ends.replace("..", " to "), *(part.replace("=", " ") for part in more)])
+    short = len(values) >= 2 and len(text) <= 60
+    return f"{', '.join(values[:-1])} or {values[-1]}" if short else text
 
 
 def day(moment: float) -> str:
