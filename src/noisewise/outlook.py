@@ -28,6 +28,8 @@ _PROGRESS = 0.3
 _CLEAR = 2.0
 #: Fewer values than this say nothing about the misranking, the noise or the spread.
 ENOUGH = 5
+#: Share of the noise in the newest values above which a falling step size is no sign of progress.
+_MOSTLY = 0.75
 #: The noise differs between points if its standard deviation at the recommended one and that of
 #: candidates that were evaluated again differ by more than this factor.
 _SAME_NOISE = 3.0
@@ -119,6 +121,11 @@ class Outlook:
         if math.isnan(self.pace):
             return ""
         if self._closing_in:
+            if self.noise_share > _MOSTLY:
+                return (
+                    "the step size was still falling when the budget ended, but the newest values "
+                    "differ by little but noise: more may help"
+                )
             return "the search was still closing in when the budget ended: more should help"
         if self.estimate.kind == "exact":
             return "the step size no longer fell: more evaluations would gain little"
@@ -156,6 +163,11 @@ class Outlook:
         return f"the runner-up of the final race was {how} (standard error {se:.2g}{clear})"
 
     def _noise(self) -> str:
+        if self.noise_differs:
+            return (
+                f"the standard deviation of the noise is {self.noise:.2g} at this point and was "
+                f"{self.noise_elsewhere:.2g} at others"
+            )
         if math.isnan(self.noise_share):
             return ""
         if self.estimate.kind == "exact":
@@ -163,7 +175,6 @@ class Outlook:
         return (
             f"noise makes about {self.noise_share:.0%} of the variance of the newest values, which "
             f"lie close together; its standard deviation is {self.noise:.2g} at this point"
-            + (f" (elsewhere it was {self.noise_elsewhere:.2g})" if self.noise_differs else "")
         )
 
     def _more(self, more: int | None) -> str:
@@ -199,11 +210,12 @@ def of(search: Search, found: Estimate) -> Outlook:
     share = _noise_share(run.seen, out.noise**2 / repeats)
     improvement = search.method.improvement(run.memory) if search.done else math.nan
     elsewhere = _noise_of_pairs(run.seen)
+    out = replace(out, noise_elsewhere=elsewhere)
     return replace(
         out,
-        noise_share=share,
+        # The noise of this point says nothing about that of other ones.
+        noise_share=math.nan if out.noise_differs else share,
         improvement=improvement,
-        noise_elsewhere=elsewhere,
         spread=_spread(run.seen, out.noise**2 / repeats),
     )
 

@@ -386,7 +386,7 @@ class Watchful(EvolutionStrategy):
             return Explanation(said, deterministic=True)
         now = round(memory.wanted)
         if memory.peak <= memory.smallest:
-            said = f"population {memory.smallest} was enough"
+            said = f"population {memory.smallest} throughout"
         else:
             said = f"population {memory.smallest} -> {now}, at most {memory.peak}"
         return Explanation(said, deterministic=False)

@@ -75,13 +75,15 @@ def values(
     spent: int,
     last: int,
     width: float,
+    means: tuple[FloatArray, FloatArray],
 ) -> str:
     """All values as points over the run, what was known of the best point, and the estimate with
-    its interval after the ``spent`` evaluations. ``last`` is where the axis ends."""
+    its interval after the ``spent`` evaluations. ``last`` is where the axis ends; ``means`` of
+    generations (evaluations, values) stand for values that are not remembered."""
     shown = np.isfinite(seen.values)
     y, x = seen.values[shown], seen.number[shown].astype(float)
     across = Axis(0.0, float(max(last, 1)), LEFT + 4, width - RIGHT)
-    up = _vertical(y, band, estimate, _TALL)
+    up = _vertical(np.concatenate((y, means[1])), band, estimate, _TALL)
     keep = np.unique(np.linspace(0, len(y) - 1, min(len(y), _POINTS)).round().astype(int))
     kind = np.array(seen.purpose)[shown]
     dots = "".join(
@@ -89,6 +91,9 @@ def values(
         for a, b, k in zip(across.at(x[keep]), up.at(y[keep]), kind[keep], strict=True)
     )
     known = _band(band, across, up) if band is not None else ""
+    early = zip(across.at(means[0]), up.at(means[1]), strict=True)
+    line = "L".join(f"{a:.1f} {b:.1f}" for a, b in early if b == b)
+    known += f'<path class="aside" d="M{line}"/>' if "L" in line else ""
     inside = grid(across, up, "evaluations") + _clipped(
         f"values-{width:g}", across, up, dots + known
     )

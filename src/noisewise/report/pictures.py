@@ -76,8 +76,9 @@ def pictures(facts: Facts) -> Pictures:
 def _values(facts: Facts, band: Band | None, out: Pictures) -> str:
     estimate = (facts.value, *facts.interval)
     last = facts.spent if facts.done else facts.budget
+    means = _before(facts)
     wide, narrow = (
-        figures.values(facts.evaluations, band, estimate, facts.spent, last, width)
+        figures.values(facts.evaluations, band, estimate, facts.spent, last, width, means)
         for width in figures.WIDTHS
     )
     best = [("luckiest draw so far", facts.history["luckiest"])] if facts.generations else []
@@ -95,6 +96,8 @@ def _values(facts: Facts, band: Band | None, out: Pictures) -> str:
     keys = [('<circle class="dots" cx="13" cy="5" r="3"/>', "one evaluation")]
     if "finalist" in facts.evaluations.purpose or "confirmation" in facts.evaluations.purpose:
         keys.append(('<circle class="final" cx="13" cy="5" r="3"/>', "of a finalist or the answer"))
+    if len(means[0]) > 1:
+        keys.append(('<path class="aside" d="M0 5L26 5"/>', "mean of a generation, before that"))
     if band is not None:
         key = '<rect class="band" width="26" height="10"/><path class="main" d="M0 5L26 5"/>'
         keys.append((key, "expected value of the best point, with 95 % band"))
@@ -111,6 +114,15 @@ def _values(facts: Facts, band: Band | None, out: Pictures) -> str:
         + _figure("values", "Values", wide, _keys(keys), said, "broad")
         + _figure("values-narrow", "Values", narrow, _keys(keys), said, "narrow")
     )
+
+
+def _before(facts: Facts) -> tuple[FloatArray, FloatArray]:
+    """Mean values of generations whose evaluations are no longer remembered."""
+    if not facts.generations:
+        return np.empty(0), np.empty(0)
+    shown = thinned(facts.history, _POINTS)
+    old = (shown["evaluations"] <= facts.evaluations.missing) & np.isfinite(shown["mean_value"])
+    return shown["evaluations"][old], shown["mean_value"][old]
 
 
 def _landscape(facts: Facts, land: Landscape) -> str:

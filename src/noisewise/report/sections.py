@@ -79,12 +79,17 @@ def importance(facts: Facts) -> str:
         return ""
     of = "ranks" if facts.compared else "variance"
     rows = "".join(
-        f'<div class="row"><bdi>{escape(i.name)}</bdi>: {i.share:.0%} of the {of}, '
-        f"{'mattered' if i.clear else 'could be chance'}"
+        f'<div class="row"><bdi>{escape(i.name)}</bdi>: {i.share:.0%} of the {of}'
         f'<div class="track" aria-hidden="true"><i style="left:0;width:{100 * i.share:.2f}%"></i>'
         "</div></div>"
         for i in facts.importances
+        if i.clear
     )
+    rest = ", ".join(
+        f"<bdi>{escape(i.name)}</bdi> {i.share:.0%}" for i in facts.importances if not i.clear
+    )
+    if rest:
+        rows += f'<div class="row">Could be chance: {rest} of the {of}.</div>'
     method = (
         f"How much of the ranking of candidates within a generation each parameter explains on its "
         f"own (a value and its square, or one level per word), averaged over the newest "
@@ -101,7 +106,7 @@ def importance(facts: Facts) -> str:
             "The part of the variance of the model's values over the whole range that a parameter "
             "takes part in, alone or together with others: the parts may add up to more than one."
         )
-        limits = "Could be chance: the model is less sure of the effect than the effect is large."
+        limits = "Chance: the model is less sure of the effect than the effect is large."
     return f'{paragraph(method, "soft")}<div class="spread">{rows}</div>{paragraph(limits, "soft")}'
 
 
@@ -120,7 +125,7 @@ def spread(facts: Facts) -> str:
         track = ""
         if s.at is not None and s.share is not None:
             left, right = max(0.0, s.at - s.share), min(1.0, s.at + s.share)
-            said += f" ({100 * s.share:.2g} % of its range, {_narrowed(s)})"
+            said += f" ({100 * s.share:.2g} % of its range)"
             band = f"left:{100 * left:.2f}%;width:{100 * (right - left):.2f}%"
             track = (
                 f'<div class="track" aria-hidden="true"><i style="{band}"></i>'
@@ -144,7 +149,8 @@ def checks(facts: Facts) -> str:
     if not facts.checks:
         return ""
     rows = "".join(
-        f"<tr><td>{escape(c.name.replace('_', ' '))}</td><td class=n>{number(c.value, 3)}</td>"
+        f"<tr><td class=name>{escape(c.name.replace('_', ' '))}</td>"
+        f"<td class=n>{number(c.value, 3)}</td>"
         f"<td>{'alarm' if c.fires else 'fine'} (alarm {c.side} {number(c.threshold, 3)})</td>"
         f"<td>{escape(c.meaning) if c.fires else ''}</td></tr>"
         for c in facts.checks
