@@ -127,14 +127,17 @@ def _binned(found: dict[tuple[str, str, str], Points]) -> Table:
 
 
 def _panel(title: str, metric: str, points: Points, safe: Points | None) -> Panel:
-    def line(ax: Any, points: Points, colour: str, style: str, label: str) -> None:
+    def line(ax: Any, points: Points, colour: str, solid: bool, label: str) -> None:
         P, gain, error, _ = zip(*_bins(points), strict=True)
         shown = np.clip(gain, -REACH, REACH)
-        ax.errorbar(P, shown, error, marker="o", color=colour, linestyle=style, label=label)
-        if beyond := [f"{y:+.1f}" for y in gain if abs(y) > REACH]:
-            at = 0.04 if style == "-" else 0.13
-            said = f"beyond: {', '.join(beyond)}"
-            ax.text(0.98, at, said, color=colour, transform=ax.transAxes, ha="right", fontsize=8)
+        dash = "-" if solid else "--"
+        ax.errorbar(P, shown, error, marker="o", color=colour, linestyle=dash, label=label)
+        if beyond := [y for y in gain if abs(y) > REACH]:
+            few = [f"{y:+.1f}" for y in beyond]
+            said = ", ".join(few) if len(few) < 4 else f"{min(beyond):+.1f} to {max(beyond):+.1f}"
+            style = {"color": colour, "fontsize": 8, "ha": "right", "transform": ax.transAxes}
+            text = ax.text(0.98, 0.04 if solid else 0.13, f"beyond: {said}", **style)
+            text.set_in_layout(False)
 
     def draw(ax: Any) -> None:
         inside = np.abs(points[1]) <= REACH
@@ -142,9 +145,9 @@ def _panel(title: str, metric: str, points: Points, safe: Points | None) -> Pane
         edge = REACH * np.sign(points[1][~inside])
         ax.plot(points[0][~inside], edge, "x", color="0.6", markersize=4, clip_on=False)
         if len(points[0]):
-            line(ax, points, "#0072B2", "-", "RB-PEM")
+            line(ax, points, "#0072B2", True, "RB-PEM")
         if safe is not None and len(safe[0]):
-            line(ax, safe, "#009E73", "--", "RB-PEM, restart-safe")
+            line(ax, safe, "#009E73", False, "RB-PEM, restart-safe")
         ax.axhline(0.0, color="black", linewidth=0.8)
         ax.axvline(TAU, color="#D55E00", linestyle="--")
         ax.set(xlabel="probe statistic P", ylabel=f"advantage, {metric}", ylim=(-REACH, REACH))
