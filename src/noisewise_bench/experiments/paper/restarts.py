@@ -19,6 +19,7 @@ from noisewise_bench.experiments.paper._methods import (
 )
 from noisewise_bench.experiments.paper._problems import LAWS, law_of, noisy, number_of
 from noisewise_bench.problems.bbob_noisy import HIGH
+from noisewise_bench.sheets import function_of
 from noisewise_bench.tables import Table
 from noisewise_bench.task import Row
 
@@ -27,15 +28,19 @@ SAFE: Final = {RB: RB_SAFE, RB_LOG: RB_LOG_SAFE}
 METRIC: Final = "recommended"
 #: Of all tables but the last, and of the last, where runs have more time to restart.
 BUDGET, LONGER = "100d", ("200d", "500d")
+#: Without second looks there is no estimate of the noise: as returned, restart-safe.
+BARE, BARE_SAFE = "as-run/rb-pem(k_max=0)", "as-run/rb-pem(k_max=0,returns='safe')"
 Entry = tuple[tuple[str, ...], Duel, None]
 
 
 def grids(scale: Scale) -> list[Grid]:
     problems = noisy(scale, "bbob-noisy", (40,), scale.instances())
+    high = [p for p in problems if int(function_of(p)[1:]) in HIGH]
     few = noisy(scale, "bbob-noisy", (40,), scale.instances(2))
     longer = scale.pick(quick=LONGER[:1], full=LONGER)
     return [
         Grid.of(problems, named("as run", CMA, *SAFE, *SAFE.values()), [BUDGET], [1]),
+        Grid.of(high, [BARE, BARE_SAFE], [BUDGET], [1]),
         Grid.of(few, named("as run", CMA, RB, RB_SAFE), longer, [1]),
     ]
 
@@ -49,7 +54,9 @@ def make(rows: list[Row], scale: Scale) -> Output:
         "generations, which costs no evaluation and needs no truth.",
     )
     short = of(rows, budget=BUDGET)
-    return Output([_cost(short), _against(short), _laws(short), _longer(rows)], notes=notes)
+    return Output(
+        [_cost(short), _against(short), _laws(short), _bare(short), _longer(rows)], notes=notes
+    )
 
 
 def _places(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -96,6 +103,26 @@ def _laws(rows: Sequence[Row]) -> Table:
                     entries.append(((label, role), found, None))
     title = "Against CMA-ES as run by law of the noise, B = 100d"
     return duel_table(title, ("noise", "method"), entries)
+
+
+def _bare(rows: Sequence[Row]) -> Table:
+    """What the estimate of the noise adds to the same program without one."""
+    here = _places(rows)["high misranking"]
+    pairs = {
+        "as returned": ((AS_RUN[RB], AS_RUN[CMA]), (BARE, AS_RUN[CMA]), (AS_RUN[RB], BARE)),
+        "restart-safe": (
+            (AS_RUN[RB_SAFE], AS_RUN[CMA]), (BARE_SAFE, AS_RUN[CMA]), (AS_RUN[RB_SAFE], BARE_SAFE),
+        ),
+    }  # fmt: skip
+    names = ("RB-PEM against CMA-ES", "K_max = 0 against CMA-ES", "RB-PEM against K_max = 0")
+    entries: list[Entry] = []
+    for kind, some in pairs.items():
+        for name, (ours, theirs) in zip(names, some, strict=True):
+            found = duel(here, ours, theirs, METRIC)
+            if found.n:
+                entries.append(((kind, name), found, None))
+    title = "How much of the gain needs an estimate of the noise, high misranking, B = 100d"
+    return duel_table(title, ("point", "comparison"), entries)
 
 
 def _longer(rows: Sequence[Row]) -> Table:
