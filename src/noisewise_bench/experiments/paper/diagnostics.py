@@ -40,6 +40,7 @@ SHOWN = {
 #: Of the diagnostics as run.
 PUBLISHED_P = {"shape W1": SHAPE_P, "centre rel": CENTRE_P}
 BUDGET = "100d"
+LEAST = -1.0  # smallest value shown; scale R2 has no lower limit
 
 
 def grids(scale: Scale) -> list[Grid]:
@@ -212,7 +213,10 @@ def _plot(summary: dict[str, FloatArray], good: BoolArray, kind: str) -> Plot:
             rng = np.random.default_rng(0)
             for x, side in enumerate((good, ~good)):
                 v = summary[key][side]
-                ax.plot(x + rng.uniform(-0.15, 0.15, len(v)), v, "o", alpha=0.5)
+                at, colour = x + rng.uniform(-0.15, 0.15, len(v)), ("#0072B2", "#D55E00")[x]
+                below = v < LEAST
+                ax.plot(at[~below], v[~below], "o", alpha=0.5, color=colour)
+                ax.plot(at[below], np.full(int(below.sum()), LEAST), "x", color=colour)
                 if len(v):
                     ax.plot(x, np.nanmedian(v), "_", color="black", markersize=30)
             ax.set_xticks((0, 1), ("good", "bad"))
@@ -220,7 +224,7 @@ def _plot(summary: dict[str, FloatArray], good: BoolArray, kind: str) -> Plot:
 
         caption = (
             f"Medians over a run of four diagnostics, {kind}, in runs that beat UH-CMA-ES (good) "
-            "and in those that do not; bars: medians."
+            f"and in those that do not; bars: medians; crosses: below {LEAST:g}."
         )
         return Panel(SHOWN.get(key, (key, 0.0))[0], caption, 2.4, draw)
 
