@@ -167,7 +167,8 @@ def main() -> None:
 
     first, (low, high) = ANSWERS[0], ANSWERS[0].interval
     print("\nThe policy of the first run, seed 0, as a user with one run would have it:")
-    print("  " + ", ".join(f"{n} {v:.0f}" for n, v in zip(NAMES, first.x, strict=True)))
+    for product, below, more in zip(PRODUCTS, first.x[:3], first.x[3:], strict=True):
+        print(f"  {product:>4}: reorder below {below:.0f}, order up by {more:.0f}")
     print(
         f"  {first.fun:.1f} per day, 95 % interval {low:.1f} to {high:.1f}; "
         f"its true cost is {costs['auto'][0, -1]:.1f}"

@@ -143,10 +143,7 @@ class Outlook:
         if not width <= _RESOLVED * self.spread:
             return f"{said}, but the noise is too large to check that: more may well help"
         if left <= 0.5 * width:
-            return (
-                f"{said}, less than the interval resolves: more evaluations would mostly measure "
-                "this point better"
-            )
+            return f"{said}, less than the interval resolves"
         return f"{said}: a longer search may find it"
 
     def sentences(self, more: int | None = None) -> list[str]:
@@ -173,8 +170,8 @@ class Outlook:
         if self.estimate.kind == "exact":
             return "no noise was seen: re-evaluations agree"
         return (
-            f"noise makes about {self.noise_share:.0%} of the variance of the newest values, which "
-            f"lie close together; its standard deviation is {self.noise:.2g} at this point"
+            f"noise makes about {self.noise_share:.0%} of the variance of the newest values; its "
+            f"standard deviation is {self.noise:.2g} at this point"
         )
 
     def _more(self, more: int | None) -> str:
