@@ -15,7 +15,7 @@ The strategy never sees an objective value.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +96,7 @@ class Strategy:
         mean_weights: FloatArray | None = None,
         sampled: FloatArray | None = None,
         reliability: float = 0.0,
+        shape_weights: FloatArray | None = None,
     ) -> tuple[State, Update]:
         """The distribution after candidates ``X`` (rows, ask order) earned ``weights``.
 
@@ -104,13 +105,19 @@ class Strategy:
         makes the update *centred*: mean, p_c and variances are measured against the average of
         what was sampled instead of its expectation, a control variate that takes out the part of
         the sampling noise in which selection has no share. How much of it that is depends on the
-        ``reliability`` of the ranks, see `centring`.
+        ``reliability`` of the ranks, see `centring`. ``shape_weights`` change the covariance
+        in place of ``weights``; where they sum to less than one, the rest of it stays as it is,
+        and the rank-one update is weaker by as much.
         """
         n, cov = self.n, self.covariance
         positive, negative = _split(weights)
         # Rounded, so that permuted weights find the rates that are already computed.
         mu_eff = self.mu_eff or round(1.0 / float(positive.dot(positive)), 10)
         rates = cov.rates(n, mu_eff)
+        total = 1.0
+        if shape_weights is not None:
+            total = float(shape_weights.sum())
+            rates = rates._replace(c_1=total * rates.c_1)
         c_sigma, c_c = rates.c_sigma, rates.c_c
 
         # Selection and recombination
@@ -155,8 +162,11 @@ class Strategy:
                 # Without any selection left there is no variance either, and nothing to lengthen.
                 gain /= math.sqrt(max(1e-9, 1.0 - b * (2.0 - b) * mu_eff / len(X)))
             p_c += gain * y_c
-        w, total = positive, 1.0
-        if negative is not None:
+        w = positive
+        if shape_weights is not None:
+            w = shape_weights
+            b *= total
+        elif negative is not None:
             w = self._with_negative(state, positive, negative, mu_eff, rates, Y)
             total -= self._alpha(negative, mu_eff, rates)
         keep = 1.0 - rates.c_1 - rates.c_mu * total
@@ -165,6 +175,25 @@ class Strategy:
         covariance = cov.update(state.covariance, keep, rates, p_c, w, Y, R, b)
         new = State(mean, sigma, covariance, p_sigma, p_c, unfilled)
         return new, Update(mu_eff, rates, y_w, moving)
+
+    def move(
+        self, state: State, X: FloatArray, weights: FloatArray, mu_eff: float
+    ) -> tuple[State, Update]:
+        """The distribution after candidates ``X`` earned ``weights`` that sum to zero: its mean
+        and its step size change, at the rates of ``mu_eff``; its shape stays."""
+        cov = self.covariance
+        rates = cov.rates(self.n, mu_eff)
+        y = weights.dot(X - state.mean)
+        y /= state.sigma
+        p_sigma = cov.whiten(state.covariance, y)
+        p_sigma *= rates.g_sigma / math.sqrt(mu_eff * max(1e-300, float(weights.dot(weights))))
+        p_sigma += (1.0 - rates.c_sigma) * state.p_sigma
+        length = math.sqrt(float(p_sigma.dot(p_sigma)))
+        change = (rates.c_sigma / rates.d_sigma) * (length / rates.chi_n - 1.0)
+        sigma = safe_sigma(state.sigma * math.exp(min(1.0, change)))
+        mean = state.mean + state.sigma * y
+        new = replace(state, mean=mean, sigma=sigma, p_sigma=p_sigma)
+        return new, Update(mu_eff, rates, y, False)
 
     def _alpha(self, negative: FloatArray, mu_eff: float, rates: Rates) -> float:
         """Total mass of the negative weights (tutorial eq. 50-53)."""

@@ -75,11 +75,18 @@ class Weights(NamedTuple):
     centred
         Reliability of the ranks, 0 to 1, for an update that is measured against the population's
         own average, see `Strategy.update`; None: an ordinary update.
+    shape
+        Weights that change the covariance of a centred update where they differ; they sum to at
+        most one.
+    still
+        Whether the covariance stays as it is; ``mean`` then changes the step size, too.
     """
 
     covariance: FloatArray
     mean: FloatArray | None = None
     centred: float | None = None
+    shape: FloatArray | None = None
+    still: bool = False
 
 
 class EvolutionStrategy(Method):
@@ -150,11 +157,15 @@ class EvolutionStrategy(Method):
         if len(population.origins):
             X = population.steps_from(before.mean, X)
             sampled = population.steps_from(before.mean, sampled)
-        if weights.centred is None:
-            after, update = self.strategy(memory).update(before, X, weights.covariance, c_mean)
+        w, strategy = weights, self.strategy(memory)
+        if w.still and w.mean is not None:
+            mu_eff = 1.0 / float(w.covariance.dot(w.covariance))
+            after, update = strategy.move(before, X, w.mean, mu_eff)
+        elif w.centred is None:
+            after, update = strategy.update(before, X, w.covariance, c_mean)
         else:
-            after, update = self.strategy(memory).update(
-                before, X, weights.covariance, c_mean, weights.mean, sampled, weights.centred
+            after, update = strategy.update(
+                before, X, w.covariance, c_mean, w.mean, sampled, w.centred, w.shape
             )
         memory = self.adapt(memory, population, before, after, update, rng)
         memory.generation += 1

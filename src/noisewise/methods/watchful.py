@@ -19,13 +19,14 @@ workers.)
 
 When values are mostly noise the worse half says as much about where to go as the better half;
 when they are not, what matters is what the best have in common. So the mean moves by
-(1 - b)(w - 1/k) + b t with b = nu / 2.
+(1 - b)(w - 1/k) + b t with b = nu / 2, and variances learn from (1 - nu) w + nu t: the half that
+had luck would make them grow where the noise is largest.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -36,6 +37,7 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.core.covariance import MODELS, FullState
 from noisewise.core.profiles import Log
 from noisewise.core.strategy import State, Strategy, Update
+from noisewise.methods.astray import Averages
 from noisewise.methods.evolution import (
     FEW_COMMON,
     EvolutionMemory,
@@ -115,6 +117,8 @@ class WatchfulMemory(EvolutionMemory):
     late_sum: FloatArray = field(default_factory=lambda: np.empty(0))
     late_weight: float = 0.0
     late_noise: bool = False
+    #: Whether ranks lead astray, so that values decide.
+    averages: Averages = field(default_factory=Averages)
 
     @property
     def q(self) -> float:
@@ -129,8 +133,9 @@ class Watchful(EvolutionStrategy):
     It starts as CMA-ES with a few re-evaluations of random candidates. If they agree exactly, it
     stays CMA-ES and checks again now and then. Otherwise the disagreement of the ranks decides,
     generation by generation, how many candidates are sampled and which weights move the mean; see
-    docs/methods.md. Under noise it returns a point between the mean, averaged over the last
-    twentieth of the budget, and the average of the best tenth of all candidates.
+    docs/methods.md. Where the average of the values rises all the same, it goes back and follows
+    values instead of ranks. Under noise it returns a point between the mean, averaged over the
+    last twentieth of the budget, and the average of the best tenth of all candidates.
 
     covariance
         ``"auto"``: full if the budget is long enough to learn it, else diagonal.
@@ -271,14 +276,22 @@ class Watchful(EvolutionStrategy):
             return Weights(rank_weights(samples.mean(), profile), centred=centred), memory
         weights = np.empty(k)
         weights[order] = profile
+        s = normal_scores(k)
+        if memory.averages.times:
+            values = samples.mean()
+            mean = _as_steep(values.mean() - values, profile, s)
+            return Weights(weights, mean, still=True), memory
         blend = self.scores * memory.noise
         if blend == 0.0 or centred is None:
             return Weights(weights, centred=centred), memory
-        s = normal_scores(k)
         t = s * (float(profile.dot(s)) / float(s.dot(s)))
         mean = np.empty(k)
         mean[order] = (1.0 - blend) * (profile - 1.0 / k) + blend * t
-        return Weights(weights, mean, centred), memory
+        if isinstance(memory.state.covariance, FullState):  # it learns slowly by itself
+            return Weights(weights, mean, centred), memory
+        shape = np.empty(k)
+        shape[order] = (1.0 - memory.noise) * profile + memory.noise * t
+        return Weights(weights, mean, centred, shape), memory
 
     # -- what changes before the next generation
 
@@ -296,6 +309,7 @@ class Watchful(EvolutionStrategy):
         if population.shifted:
             new.deterministic = False
         self._measure(new, population)
+        self._go_back(new, population)
         if not population.common:  # else values of different generations have different offsets
             new.best = new.best.insert(population.X, population.samples.mean())
         psi = min(1.0, max(0.0, (new.q - CALM) / (WILD - CALM)))
@@ -310,6 +324,24 @@ class Watchful(EvolutionStrategy):
         new.peak = max(new.peak, new.population)
         new.reevaluations = self._next_reevaluations(new, population, psi)
         return new
+
+    def _go_back(self, memory: WatchfulMemory, population: Population) -> None:
+        """Return to where values were lowest on average if the search went astray. The step size
+        is halved from the second time on; lucky values from astray are forgotten."""
+        if memory.deterministic or population.common:  # the latter: other seeds, other offsets
+            return
+        values, averages = population.samples.first, memory.averages
+        values = values[np.isfinite(values)]
+        if len(values) == 0 or not averages.astray(values, memory.state, memory.budget):
+            return
+        assert averages.state is not None
+        sigma = averages.state.sigma * (1.0 if averages.times == 1 else 0.5)
+        zero = np.zeros_like(averages.state.mean)
+        memory.state = averages.state = replace(
+            averages.state, sigma=sigma, p_sigma=zero, p_c=zero, unfilled=1.0
+        )
+        memory.best = Best.empty(memory.budget, len(zero))
+        memory.late_weight = 0.0
 
     def _measure(self, memory: WatchfulMemory, population: Population) -> None:
         """Take note of how far re-evaluated candidates moved."""
@@ -389,7 +421,17 @@ class Watchful(EvolutionStrategy):
             said = f"population {memory.smallest} throughout"
         else:
             said = f"population {memory.smallest} -> {now}, at most {memory.peak}"
+        if times := memory.averages.times:
+            often = "once" if times == 1 else f"{times} times"
+            said += f"; ranks led to worse averages, so it went back {often} and follows values"
         return Explanation(said, deterministic=False)
+
+
+def _as_steep(values: FloatArray, profile: FloatArray, scores: FloatArray) -> FloatArray:
+    """``values`` stretched to the length of t."""
+    length = math.sqrt(float(values.dot(values)) * float(scores.dot(scores)))
+    out: FloatArray = values * (float(profile.dot(scores)) / max(1e-300, length))
+    return out
 
 
 def _moves(population: Population, who: IntArray) -> FloatArray:
