@@ -153,6 +153,7 @@ class Watchful(EvolutionStrategy):
     """
 
     name: ClassVar[str] = "watchful"
+    rank_based: ClassVar[bool] = False  # averages of values can call it back
     constrained: ClassVar[bool] = True
 
     covariance: str = "auto"
