@@ -29,7 +29,7 @@ miss = abs(aim - 12.0 + random.gauss(0, 2)) + abs(force - 3.0 + random.gauss(0, 
 print("distance", miss)
 PROGRAM
 step "wrote an objective (as fast as a script can)"
-noisewise tune --param aim=-40..40 --param force=0.1..10:log --budget 200 --confirm 20 --workers 2 \
+noisewise tune --param aim=0..30 --param force=0..10 --budget 200 --confirm 20 --workers 2 \
     --quiet -- python darts.py {aim} {force}
 step "tuned it with 200 runs"
 noisewise report run.nw
