@@ -91,13 +91,28 @@ def others(folder: Path) -> list[str]:
             known = line.get("published W/L") or "-"
             if page not in ("table1", "verdict") and known != "-":
                 end = list(line).index("published W/L")
-                name = ", ".join(list(line.values())[:end])
+                name = ", ".join([page, *list(line.values())[:end]])
                 pages.setdefault(page, {})[name] = (pair(line["W/L"]), pair(known))
-    return [said for page, found in pages.items() for said in judged(page, found)]
+    tallies = {page: tally(found) for page, found in pages.items()}
+    counts = [
+        f"{page} {'/'.join(map(str, words.values()))}" for page, (words, *_) in tallies.items()
+    ]
+    notes = [note for _, some, _ in tallies.values() for note in some]
+    return [f"- Other pages, counts equivalent/open/different: {', '.join(counts)}.", *notes]
 
 
 def judged(name: str, found: dict[str, tuple[Pair, Pair]]) -> list[str]:
     """How many counts are equivalent, open or different, which differ, and all together."""
+    words, notes, chi2 = tally(found)
+    n = sum(words.values())
+    counts = ", ".join(f"{number} {word}" for word, number in words.items())
+    together = f"joint chi2 {chi2:.0f} on {n}, p = {stats.chi2.sf(chi2, n):.3f}"
+    plural = "" if n == 1 else "s"
+    return [f"- {name}: {n} count{plural}, {counts}; {together}.", *notes]
+
+
+def tally(found: dict[str, tuple[Pair, Pair]]) -> tuple[dict[str, int], list[str], float]:
+    """Counts by verdict, a line for each that differs, and the sum of their chi2."""
     words = dict.fromkeys(("equivalent", "open", "differs"), 0)
     notes, chi2 = [], 0.0
     for what, (counted, published) in found.items():
@@ -111,11 +126,7 @@ def judged(name: str, found: dict[str, tuple[Pair, Pair]]) -> list[str]:
             notes.append(f"  - differs{'' if word == 'differs' else ' within the margin'}: {said}.")
         if counted[1] + published[1] and counted[0] + published[0]:
             chi2 += float(stats.chi2_contingency([counted, published], correction=False)[0])
-    n = sum(words.values())
-    counts = ", ".join(f"{number} {word}" for word, number in words.items())
-    together = f"joint chi2 {chi2:.0f} on {n}, p = {stats.chi2.sf(chi2, n):.3f}"
-    plural = "" if n == 1 else "s"
-    return [f"- {name}: {n} count{plural}, {counts}; {together}.", *notes]
+    return words, notes, chi2
 
 
 def _share(counts: Pair) -> str:
