@@ -14,6 +14,7 @@ from noisewise_bench.experiments import (
     baselines,
     coverage,
     estimators,
+    hindsight,
     ladder,
     mismatch,
     mixed,
@@ -30,7 +31,10 @@ from noisewise_bench.names import BenchError, numbers
 
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
-    for module in (ablation, auto, baselines, estimators, ladder, optuna_samplers, scale, tasks)
+    for module in (
+        *(ablation, auto, baselines, estimators, hindsight, ladder),
+        *(optuna_samplers, scale, tasks),
+    )
 }
 #: Studies whose rows are not those of a campaign.
 ALONE: dict[str, Callable[[list[str]], int]] = {
