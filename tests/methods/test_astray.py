@@ -102,6 +102,22 @@ def test_one_worse_block_is_no_evidence() -> None:
         assert not averages.astray(rise + rng.normal(size=100), STATE, 1000)
 
 
+def test_a_drift_of_the_whole_function_does_not_stop_the_search() -> None:
+    """Values that rise with time, wherever they are measured, look like going astray."""
+    noise, calls = np.random.default_rng(0), iter(range(10**6))
+    r = nw.minimize(
+        lambda x: x @ x + 0.01 * next(calls) + noise.normal(),
+        np.full(6, 3.0),
+        sigma0=1.0,
+        budget=6000,
+        method="watchful",
+        confirm=0,
+        rng=0,
+    )
+    assert "went back" in r.message
+    assert r.x @ r.x < 2.0
+
+
 def test_averages_are_data() -> None:
     averages = Averages()
     averages.astray(np.arange(150.0), STATE, 1000)

@@ -70,6 +70,7 @@ class Averages:
         self.worse = self.worse + 1 if clearly else 0
         if self.worse < _BLOCKS:
             return False
-        self.worse = 0
+        # Anew from here: under a drift of the whole function the old level never comes back.
+        self.lowest, self.worse = math.inf, 0
         self.times += 1
         return True

@@ -88,6 +88,8 @@ _GENERATIONS, _GENERATIONS_PER_ROOT = 12, 4.0
 _FULL_FROM, _FULL_UP_TO = 100, 200
 #: Part of the budget at whose end means are averaged if there is noise.
 _LATE = 0.05
+#: The step size is halved up to this time that the search goes back.
+_HALVED = 4
 _PROFILE = Log()
 
 
@@ -328,7 +330,7 @@ class Watchful(EvolutionStrategy):
 
     def _go_back(self, memory: WatchfulMemory, population: Population) -> None:
         """Return to where values were lowest on average if the search went astray. The step size
-        is halved from the second time on; lucky values from astray are forgotten."""
+        is halved at the second to fourth time; lucky values from astray are forgotten."""
         if memory.deterministic or population.common:  # the latter: other seeds, other offsets
             return
         values, averages = population.samples.first, memory.averages
@@ -336,7 +338,7 @@ class Watchful(EvolutionStrategy):
         if len(values) == 0 or not averages.astray(values, memory.state, memory.budget):
             return
         assert averages.state is not None
-        sigma = averages.state.sigma * (1.0 if averages.times == 1 else 0.5)
+        sigma = averages.state.sigma * (0.5 if 1 < averages.times <= _HALVED else 1.0)
         zero = np.zeros_like(averages.state.mean)
         memory.state = averages.state = replace(
             averages.state, sigma=sigma, p_sigma=zero, p_c=zero, unfilled=1.0
