@@ -15,6 +15,7 @@ METHODS: Final = (
     "cma-es",
     "rb-pem",
     "probe-switch",
+    "resample",
     "peer/pycma",
     "peer/ars",
     "peer/ars-large",

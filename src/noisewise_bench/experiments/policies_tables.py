@@ -120,7 +120,7 @@ def picture(found: dict[Case, Outcome], path: Path) -> None:
 
 
 def _draw(ax: Any, returns: dict[Case, float], look: figures.Look) -> None:
-    worst = min(np.median(list(returns.values())), 0.0)
+    shown: list[float] = []
     for method in METHODS:
         budgets = sorted({case.budget for case in returns if case.method == method})
         middle = [
@@ -128,6 +128,11 @@ def _draw(ax: Any, returns: dict[Case, float], look: figures.Look) -> None:
             for b in budgets
         ]
         ax.plot(budgets, middle, label=_short(method), **look[_short(method)])
+        shown += middle
     ax.set(xscale="log", xlabel="episodes", ylabel="return")
-    if worst < -2000.0:
-        ax.set_yscale("symlog", linthresh=100.0)
+    ticks = sorted({case.budget for case in returns})
+    ax.set_xticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
+    if max(shown) < -2000.0:
+        ax.set_yscale("symlog", linthresh=1000.0)
+        ax.set_ylim(1.5 * min(shown), 0.7 * max(shown))
