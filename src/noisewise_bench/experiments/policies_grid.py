@@ -37,6 +37,8 @@ SLOW: Final = {
     "Hopper-v5": "mujoco",
     "Swimmer-v5": "mujoco",
 }
+#: Those whose episodes take the least time.
+QUICKER: Final = ("LunarLander-v3", "InvertedPendulum-v5")
 SLOW_METHODS: Final = (SEARCH, "cma-es", "rb-pem", "peer/pycma", "peer/ars", "peer/pgpe")
 #: What is run with the most episodes, and where.
 MOST_METHODS: Final = (SEARCH, "cma-es", "peer/pycma", "peer/ars-large", "peer/pgpe")
@@ -46,18 +48,20 @@ MOST_IN: Final = ("CartPole-v1", "Pendulum-v1", LQR_NAME)
 @dataclass(frozen=True)
 class Tier:
     """How much to run: budgets and seeds, budgets of a few environments and methods only, and
-    budgets and seeds of the slow environments."""
+    budgets, seeds and environments of the slow ones."""
 
     budgets: tuple[int, ...]
     seeds: int
     most: tuple[int, ...] = ()
-    slow: tuple[tuple[int, int], ...] = ()
+    slow: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
 
 
 TIERS: Final = {
     "quick": Tier((50,), 3),
-    "work": Tier((50, 200, 1000), 10, (5000,), ((50, 10), (200, 5))),
-    "full": Tier((50, 200, 1000), 20, (5000,), ((50, 20), (200, 10), (1000, 10))),
+    "work": Tier((50, 200, 1000), 10, (5000,), ((50, 10, tuple(SLOW)), (200, 5, QUICKER))),
+    "full": Tier(
+        (50, 200, 1000), 20, (5000,), tuple((b, 10, tuple(SLOW)) for b in (50, 200, 1000))
+    ),
 }
 
 
@@ -67,7 +71,12 @@ def compare_cases(tier: Tier) -> list[Case]:
     cells = [(env, b, tier.seeds, METHODS) for env in CLASSIC for b in tier.budgets]
     cells += [(env, b, tier.seeds, MOST_METHODS) for env in MOST_IN for b in tier.most]
     there = [env for env, package in SLOW.items() if importlib.util.find_spec(package)]
-    cells += [(env, b, seeds, SLOW_METHODS) for env in there for b, seeds in tier.slow]
+    cells += [
+        (env, b, seeds, SLOW_METHODS)
+        for b, seeds, envs in tier.slow
+        for env in envs
+        if env in there
+    ]
     return [
         _case(env, b, m, s)
         for env, b, seeds, methods in cells

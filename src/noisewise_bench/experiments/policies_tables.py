@@ -22,7 +22,9 @@ def compare_table(found: dict[Case, Outcome]) -> Table:
     """Median returns with their intervals, a line per environment and budget."""
     present = [m for m in METHODS if any(case.method == m for case in found)]
     body: list[tuple[Any, ...]] = []
-    for env, budget in dict.fromkeys((case.env, case.budget) for case in found):
+    envs = list(dict.fromkeys(case.env for case in found))
+    cells = {(case.env, case.budget) for case in found}
+    for env, budget in sorted(cells, key=lambda cell: (envs.index(cell[0]), cell[1])):
         line = []
         for method in present:
             mine = [
