@@ -42,7 +42,7 @@ QUICKER: Final = ("LunarLander-v3", "InvertedPendulum-v5")
 SLOW_METHODS: Final = (SEARCH, "cma-es", "rb-pem", "peer/pycma", "peer/ars", "peer/pgpe")
 #: What is run with the most episodes, and where.
 MOST_METHODS: Final = (SEARCH, "cma-es", "peer/pycma", "peer/ars-large", "peer/pgpe")
-MOST_IN: Final = ("CartPole-v1", "Pendulum-v1", LQR_NAME)
+MOST_IN: Final = (LQR_NAME,)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Tier:
 
 TIERS: Final = {
     "quick": Tier((50,), 3),
-    "work": Tier((50, 200, 1000), 10, (5000,), ((50, 10, tuple(SLOW)), (200, 5, QUICKER))),
+    "work": Tier((50, 200, 1000), 10, (5000,), ((50, 10, tuple(SLOW)), (200, 4, QUICKER))),
     "full": Tier(
         (50, 200, 1000), 20, (5000,), tuple((b, 10, tuple(SLOW)) for b in (50, 200, 1000))
     ),
