@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     add("--db", type=Path, default=Path("out/reproduce.sqlite"), help="rows (%(default)s)")
     add("--out", type=Path, help=f"folder for the pages ({COMMITTED}; quick: {OUT['quick']})")
-    add("--workers", type=int, help="processes (all cores)")
+    add("--workers", type=int, help="processes (all cores; quick: one)")
     args = parser.parse_args(argv)
     scale = Scale("quick" if args.quick else args.scale, args.instances)
     try:
@@ -46,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.list:
             print("\n".join(f"{a.name:24} {a.source}" for a in chosen))
             return 0
-        _make(chosen, scale, args.db, args.out or OUT.get(scale.name, COMMITTED), args.workers)
+        # Starting processes takes longer than the few runs of a quick artifact.
+        workers = args.workers or (1 if scale.name == "quick" else None)
+        _make(chosen, scale, args.db, args.out or OUT.get(scale.name, COMMITTED), workers)
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
