@@ -26,7 +26,7 @@ NOISES: Final = (("gaussian", 0.02), ("gaussian", 0.2), ("relative", 1.0))
 #: Evaluations per parameter.
 BUDGETS: Final = (5, 20, 50, 200)
 #: Where a Gaussian process is one of the settings; elsewhere it takes too long.
-_MODEL_UP_TO, _MODEL_EVALUATIONS = 10, 300
+_MODEL_UP_TO, _MODEL_EVALUATIONS = 10, 400
 #: What `auto` may lose in a cell.
 GOAL: Final = 0.10
 
