@@ -57,7 +57,8 @@ class PolicyProblem:
 
     truth_is_costly = True
 
-    def __init__(self, flyer: Flyer, setting: Setting = Setting()) -> None:  # noqa: B008 - frozen
+    def __init__(self, flyer: Flyer, setting: Setting | None = None) -> None:
+        setting = setting or Setting()
         self._flyer, self._setting = flyer, setting
         inputs = flyer.network.inputs
         kind = one_of("scaling", setting.scaling, SCALINGS)
