@@ -26,7 +26,7 @@ OURS = (
     *("ablations", "breakdowns", "coco-noise", "convergence", "depth-fidelity"),
     "depth-robustness",
     *("high-misranking", "log-weights", "rank-by-probe", "restarts", "single-crossing", "table1"),
-    *("task-ranks", "threshold-transfer", "verdict"),
+    *("task-ranks", "threshold-network", "threshold-transfer", "verdict"),
 )
 QUICK = Scale("quick")
 

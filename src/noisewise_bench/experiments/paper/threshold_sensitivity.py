@@ -37,7 +37,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
     }
     shown = {k: v for k, v in found.items() if k[2] == "best-evaluated" or k[0] == "one engine"}
     panels = [_panel(key, each) for key, each in shown.items()]
-    return Output([_table(found)], [Plot(panels, 2, 4.6)])
+    return Output([_table(found)], [Plot(panels)])
 
 
 def sweep(each: Cases) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -89,7 +89,7 @@ def _panel(key: tuple[str, str, str], each: Cases) -> Panel:
         ax.plot(TAUS, ranks, label="accuracy, rank probe")
         ax.plot(TAUS, spread, "--", label="accuracy, variance probe")
         ax.plot(TAUS, lost, ":", label="regret lost to an oracle (decades)")
-        ax.set(xlabel="threshold tau", ylim=(0, 1), xlim=(0, 0.3))
+        ax.set(xlabel="threshold tau", ylabel="share, or decades", ylim=(0, 1), xlim=(0, 0.3))
 
     caption = (
         "Accuracy of routing and regret lost against the threshold; grey: the plateau the paper "
