@@ -63,7 +63,7 @@ def test_expected_weights_are_crossed_with_population_and_learning_rate() -> Non
 
 
 def test_the_arm_that_was_left_out_is_a_copy_of_hard_ranks() -> None:
-    """Without second looks RB-PEM has no pool, and its weights are those of hard ranks."""
+    """Without re-evaluations RB-PEM has no pool, and its weights are those of hard ranks."""
     regrets = {
         run_task(Task("bbob-noisy/f110/i1/d5", name, "30d", 1)).recommended_regret
         for name in ("sep-cma-es", "rb-pem(k_max=0)", "rb-pem(k_max=0,expected=False)")
@@ -102,7 +102,7 @@ def test_effects_are_found_where_they_were_put() -> None:
         "expected weights, estimated": 0.1,
         "Weiszfeld, not arithmetic mean": -0.2,
         "power-lift, not log weights": 0.0,
-        "3 second looks": 0.15,
+        "3 re-evaluations": 0.15,
         "population x 4": -0.3,
         "mean learning rate 1/4": 0.0,
     }

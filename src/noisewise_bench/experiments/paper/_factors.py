@@ -44,8 +44,8 @@ class Arm:
 
     @property
     def degenerate(self) -> bool:
-        """Whether another arm does the same: without second looks there is nothing to estimate
-        expected weights from, and exact ones need no second looks."""
+        """Whether another arm does the same: without re-evaluations there is nothing to estimate
+        expected weights from, and exact ones need no re-evaluations."""
         return (self.selection == ESTIMATED and not self.looks) or (
             self.selection == EXACT and self.looks > 0
         )
@@ -79,7 +79,7 @@ class Arm:
 
 
 def factorial() -> list[Arm]:
-    """Selection x second looks x weights x mean, without degenerate arms."""
+    """Selection x re-evaluations x weights x mean, without degenerate arms."""
     levels = product((HARD, ESTIMATED, EXACT), (0, 1, 3), ("log", "power-lift"), MEANS)
     arms = [Arm(*chosen) for chosen in levels]
     return [arm for arm in arms if not arm.degenerate]
@@ -126,8 +126,8 @@ def contrasts() -> dict[str, list[Pair]]:
             lambda a: a.selection == HARD and a.looks > 0, selection=ESTIMATED
         ),
         "the same, ridge centre": [(Arm(ESTIMATED, 1, ridge=True), Arm(HARD, 1))],
-        "1 second look": pairs(lambda a: a.selection == HARD and a.looks == 0, looks=1),
-        "3 second looks": pairs(lambda a: a.selection == HARD and a.looks == 0, looks=3),
+        "1 re-evaluation": pairs(lambda a: a.selection == HARD and a.looks == 0, looks=1),
+        "3 re-evaluations": pairs(lambda a: a.selection == HARD and a.looks == 0, looks=3),
         "power-lift, not log weights": pairs(lambda a: a.profile == "log", profile="power-lift"),
         "Weiszfeld, not arithmetic mean": pairs(lambda a: a.mean == "arithmetic", mean="weiszfeld"),
         "covariance learnt slowly": [(Arm(covariance="slow-diagonal"), base)],

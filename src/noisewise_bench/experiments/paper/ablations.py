@@ -88,7 +88,7 @@ ARTIFACT = Artifact(
     "ablations",
     "RB-PEM with other knobs",
     "Appendix F2",
-    "all variants win 62 to 72 % of the runs, even without any second look (K_max = 0), so the "
+    "all variants win 62 to 72 % of the runs, even without any re-evaluation (K_max = 0), so the "
     "gain comes from the expected weights.",
     grids,
     make,

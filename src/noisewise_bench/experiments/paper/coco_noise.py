@@ -44,7 +44,7 @@ def grids(scale: Scale) -> list[Grid]:
 def make(rows: list[Row], scale: Scale) -> Output:
     found = medians(rows)
     panels = [_panel(noise, found) for noise in NOISES]
-    return Output([_gaps(found), _flips(rows), _all(found)], [Plot(panels, 2, 4.6)])
+    return Output([_gaps(found), _flips(rows), _all(found)], [Plot(panels)])
 
 
 def medians(rows: Sequence[Row]) -> dict[Key, float]:
@@ -125,9 +125,9 @@ def _flips(rows: Sequence[Row]) -> Table:
                 body.append((*head, published(RB, d, f), *medians))
     notes = (
         "Median log10 regret of the best evaluated point, RB-PEM with seeded noise. The published "
-        "runs do not define when a second look counts as a flip. As run here: a raw value is drawn "
-        "for each candidate looked at twice, flips are counted per parent. By medians: the share "
-        "of those candidates that change sides when ranked by their medians.",
+        "runs do not define when a re-evaluation counts as a flip. As run here: a raw value is "
+        "drawn for each candidate evaluated twice, flips are counted per parent. By medians: the "
+        "share of those candidates that change sides when ranked by their medians.",
     )
     return Table("RB-PEM as run with another rate of flips", columns, tuple(body), notes)
 

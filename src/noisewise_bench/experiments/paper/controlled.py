@@ -76,7 +76,7 @@ def effects(rows: Sequence[Row]) -> list[Effect]:
 def make(rows: list[Row], scale: Scale) -> Output:
     found = effects(rows)
     plots = [
-        Plot([_panel(metric, found, changes, caption, height) for metric in METRICS], 2, 4.8)
+        Plot([_panel(metric, found, changes, caption, height) for metric in METRICS], 1, 5.4)
         for changes, caption, height in (
             ([*contrasts(), *PUBLISHED], ONE_CHANGE, 5.4),
             (list(crossed()), CROSSED, 2.6),
@@ -92,15 +92,15 @@ ONE_CHANGE = (
 )
 CROSSED = (
     "What expected weights add to hard ranks with the same population, mean learning rate and "
-    "second looks (none where the noise is known, one where it is estimated), with 95 % "
+    "re-evaluations (none where the noise is known, one where it is estimated), with 95 % "
     "intervals; left of the line is better."
 )
 
 
 LEFT_OUT = (
-    "Left out: RB-PEM without second looks, which has nothing to estimate the noise from and "
-    "equals hard ranks; exact PEM with second looks, which it has no use for. Hard ranks with "
-    "second looks evaluate the same kind of candidates again as RB-PEM does (those whose weight "
+    "Left out: RB-PEM without re-evaluations, which has nothing to estimate the noise from and "
+    "equals hard ranks; exact PEM with re-evaluations, which it has no use for. Hard ranks with "
+    "re-evaluations evaluate the same kind of candidates again as RB-PEM does (those whose weight "
     "is least certain) and rank by the mean. No arm restarts."
 )
 
@@ -119,10 +119,10 @@ def _effects(found: Sequence[Effect]) -> Table:
     body = tuple((c, d, m, *mean, better, n) for c, d, m, mean, better, n in found)
     notes = (
         "Each line changes one factor and averages over all levels of the others in the "
-        "factorial (weights x selection x second looks x mean); population, learning rates and "
+        "factorial (weights x selection x re-evaluations x mean); population, learning rates and "
         "the ridge centre are changed from log weights, arithmetic mean, hard ranks (ridge: from "
-        "hard ranks with the same second look). Lines that name a noise and a population or rate "
-        "compare expected weights with hard ranks of the same population, rate and second looks.",
+        "hard ranks with the same re-evaluation). Lines that name a noise and a population or rate "
+        "compare expected weights with hard ranks of the same population, rate and re-evaluations.",
         f"Exact PEM averages {DRAWS} draws that are not charged: a study, not a method.",
     )
     return Table(f"Effect of one change, B = {BUDGET}", columns, body, notes)
@@ -130,7 +130,7 @@ def _effects(found: Sequence[Effect]) -> Table:
 
 def _arms(rows: Sequence[Row]) -> Table:
     columns = (
-        *(Column(name) for name in ("selection", "second looks", "weights", "mean", "further")),
+        *(Column(name) for name in ("selection", "re-evaluations", "weights", "mean", "further")),
         *(Column(f"d = {d}", fixed) for d in DIMENSIONS),
     )
     arms = (*factorial(), *FURTHER)
@@ -189,7 +189,7 @@ ARTIFACT = Artifact(
     "controlled",
     "Where the published gains come from",
     "The ablations of appendix F2, with everything else held equal",
-    "gains persist with other numbers of second looks and other weights, so they come from "
+    "gains persist with other numbers of re-evaluations and other weights, so they come from "
     "expected weights and not from hidden resampling or the weight map.",
     grids,
     make,

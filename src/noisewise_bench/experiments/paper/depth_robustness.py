@@ -68,8 +68,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
             duel_table("UH-CMA-ES as run with a cap on evaluations per candidate",
                        ("cap", "against", "budget"), _sweep(rows, scale)),
         ],
-        [Plot([_panel(entries, kind, m) for kind in ("as run", "one engine") for m in METRICS], 2,
-              4.6)],
+        [Plot([_panel(entries, kind, m) for kind in ("as run", "one engine") for m in METRICS])],
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
         for metric in METRICS
     }
     panels = [_panel(title(*key), each) for key, each in found.items()]
-    return Output([_accuracies(found), _curves(found)], [Plot(panels, 2, 4.6)])
+    return Output([_accuracies(found), _curves(found)], [Plot(panels)])
 
 
 def curve(each: Cases) -> list[tuple[float, int, int]]:

@@ -28,7 +28,7 @@ SAFE: Final = {RB: RB_SAFE, RB_LOG: RB_LOG_SAFE}
 METRIC: Final = "recommended"
 #: Of all tables but the last, and of the last, where runs have more time to restart.
 BUDGET, LONGER = "100d", ("200d", "500d")
-#: Without second looks there is no estimate of the noise: as returned, restart-safe.
+#: Without re-evaluations there is no estimate of the noise: as returned, restart-safe.
 BARE, BARE_SAFE = "as-run/rb-pem(k_max=0)", "as-run/rb-pem(k_max=0,returns='safe')"
 Entry = tuple[tuple[str, ...], Duel, None]
 

@@ -111,7 +111,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
         if some:
             found[d, budget, regime] = Logs.read(some, "recommended")
     plots = [
-        Plot([_panel(k, found[k], rate) for rate in RATES for k in keys], len(keys), 3.4)
+        Plot([_panel(k, found[k], rate) for k in keys for rate in RATES], len(RATES))
         for setting in settings(scale)
         if (keys := [k for k in found if k[:2] == setting])
     ]
