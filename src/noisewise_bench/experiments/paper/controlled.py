@@ -177,8 +177,7 @@ def _panel(
         published = sum(change in PUBLISHED for change in changes)
         if published:
             ax.axhline(0.5 + published - len(changes), color="0.6", linewidth=0.8, linestyle="--")
-        named = changes if metric == METRICS[0] else [""] * len(changes)
-        ax.set_yticks([-i for i in range(len(changes))], named)
+        ax.set_yticks([-i for i in range(len(changes))], list(changes))
         ax.set_ylim(0.6 - len(changes), 0.6)
         ax.set_xlabel("change of log10 regret (left: better)")
 
