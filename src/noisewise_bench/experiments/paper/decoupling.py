@@ -44,7 +44,8 @@ def problems(dimensions: Sequence[int], instances: Sequence[int] = (1, 2, 3)) ->
 
 
 def grids(scale: Scale) -> list[Grid]:
-    chosen = scale.pick(quick=problems((10,), (1,)), full=problems(DIMENSIONS))
+    instances = range(1, min(3, scale.most or 3) + 1)
+    chosen = scale.pick(quick=problems((10,), (1,)), full=problems(DIMENSIONS, instances))
     methods = dict.fromkeys(name for _, ours, theirs in PAIRS for name in (ours, theirs))
     return [Grid.of(chosen, methods, [scale.pick(quick="50d", full="200d")], [1])]
 
