@@ -96,6 +96,7 @@ def _draw(chosen: Sequence[tuple[tuple[str, ...], Duel]], reach: float, ax: Any)
                         ha=side, va="center", fontsize=8, color=colour)  # fmt: skip
     ax.axvline(0.0, color="black", linewidth=0.8)
     ax.set_yticks([-i for i in range(len(places))], places)
+    ax.set_ylim(0.5 - len(places), 0.5)
     ax.set(xlabel="decades from CMA-ES", xlim=(-1.05 * reach, 1.05 * reach))
 
 
