@@ -1,7 +1,7 @@
 """Table 1 cell by cell from the committed page: ``python -m noisewise_bench.cells``.
 
 Prints, for `docs/findings/reproduction.md`, the share that probe-and-switch wins in every cell as
-published, as run, by the point returned and on one engine, and which cells come back. Nothing is
+published, as run, by the point returned and on one engine, and which cells replicate. Nothing is
 run: the numbers are those of `docs/findings/reproduction/table1.md`.
 """
 
@@ -68,7 +68,7 @@ def table(as_run: Cells, engine: Cells) -> list[str]:
 
 
 def replicated(as_run: Cells, engine: Cells) -> list[str]:
-    """How the cells of Table 1 come back as run."""
+    """How the cells of Table 1 replicate as run."""
     lines = []
     for name, places in (("functions", FUNCTIONS), ("tasks", TASKS), ("totals", ("total",))):
         found = {}
@@ -81,7 +81,7 @@ def replicated(as_run: Cells, engine: Cells) -> list[str]:
 
 
 def others(folder: Path) -> list[str]:
-    """How the published counts of the other pages come back."""
+    """How the published counts of the other pages replicate."""
     pages: dict[str, dict[str, tuple[Pair, Pair]]] = {}
     for path in sorted(folder.glob("*.csv")):
         page = re.sub(r"-\d+$", "", path.stem)

@@ -1,4 +1,4 @@
-"""Intervals that respect functions, and what it means that a published count comes back.
+"""Intervals that respect functions, and what it means that a published count replicates.
 
 symbol   meaning                                            shape
 values   one number per pair of runs                        (n,)

@@ -145,7 +145,7 @@ def differs(found: Duel, published: Published | None) -> float:
 
 
 def verdict(found: Duel, published: Published | None) -> str:
-    """Whether the published share of decided pairs comes back, as `replication` says."""
+    """Whether the published share of decided pairs replicates, as `replication` says."""
     if published is None or not found.wins + found.losses:
         return "-"
     return replication(

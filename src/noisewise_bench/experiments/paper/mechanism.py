@@ -30,7 +30,7 @@ from noisewise_bench.task import Row
 
 DIMENSION, POPULATION, NOISE = 40, 16, 1.0
 #: Distance of the mean from the optimum per coordinate, and step size. The paper does not say
-#: them; with the last pair the published means come back.
+#: them; with the last pair the published means replicate.
 PLACES = ((0.0, 1.0), (1.0, 0.5), (2.0, 0.48))
 
 

@@ -76,7 +76,7 @@ def make(rows: list[Row], scale: Scale) -> Output:
 
 
 def _which(rows: Sequence[Row]) -> Table:
-    """At which metric do the published counts come back?"""
+    """At which metric do the published counts replicate?"""
     functions = {f"d = {d}": of(rows, suite="bbob-noisy", dimension=d) for d in (10, 20, 40)}
     tasks = {
         task: [
@@ -116,7 +116,7 @@ def _which(rows: Sequence[Row]) -> Table:
     known = dict.fromkeys((*METRICS, "noisy-best"))
     notes = tuple(f"{metric}: {MEANINGS[metric]}." for metric in known)
     return Table(
-        "Which metric brings the published counts back, as run", columns, tuple(body), notes
+        "By which metric the published counts replicate, as run", columns, tuple(body), notes
     )
 
 

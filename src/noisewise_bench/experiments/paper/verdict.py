@@ -205,7 +205,7 @@ def _replication(places: Places) -> Table:
         "differs: the 95 % interval leaves out zero; open: neither can be said from so many runs. "
         "Intervals are widened by how much the functions differ among themselves.",
     )
-    return Table("Does each cell come back, as run?", columns, tuple(body), notes)
+    return Table("Does each cell replicate, as run?", columns, tuple(body), notes)
 
 
 def _points(gap: float) -> str:
