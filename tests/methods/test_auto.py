@@ -26,17 +26,29 @@ def noiseless(trial: nw.Trial) -> float:
 def in_charge(d: int, budget: int, **options: Any) -> str:
     memory = Auto(**options).start(support.setup(d, budget))
     assert (memory.model is None) != (memory.strategy is None)
+    if memory.opening:
+        return f"gp opens for {memory.opening}"
     return "watchful" if memory.model is None else "gp"
 
 
 @pytest.mark.parametrize(
-    ("d", "least", "most"),
-    [(1, 5, 100), (2, 10, 200), (3, 15, 300), (5, 25, 300), (10, 50, 300)],
+    ("d", "least", "most", "beyond"),
+    [
+        (1, 5, 100, "gp opens for 50"),
+        (2, 10, 200, "gp opens for 100"),
+        (3, 15, 300, "gp opens for 100"),
+        (5, 25, 300, "gp opens for 125"),
+        (6, 30, 300, "watchful"),
+        (10, 50, 300, "watchful"),
+    ],
 )
-def test_the_model_is_in_charge_of_few_evaluations(d: int, least: int, most: int) -> None:
-    """Between 5 and 100 per coordinate, and at most 300."""
+def test_the_model_is_in_charge_of_few_evaluations(
+    d: int, least: int, most: int, beyond: str
+) -> None:
+    """Between 5 and 100 per coordinate, and at most 300. In at most five dimensions it opens
+    longer runs, for 25 evaluations per coordinate, at least 100, and at most half of the budget."""
     found = [in_charge(d, budget) for budget in (least - 1, least, most, most + 1)]
-    assert found == ["watchful", "gp", "gp", "watchful"]
+    assert found == ["watchful", "gp", "gp", beyond]
 
 
 @pytest.mark.parametrize("budget", [55, 100, 300, 1000])
@@ -48,6 +60,12 @@ def test_the_model_can_be_left_out() -> None:
     assert in_charge(3, 100) == "gp"
     assert in_charge(3, 100, model=False) == "watchful"
     assert in_charge(3, 100, population=8) == "watchful"
+    assert in_charge(3, 400, model=False) == "watchful"
+
+
+def test_the_model_does_not_open_a_run_with_common_seeds() -> None:
+    setup = replace(support.setup(3, 400), common=True)
+    assert Auto().start(setup).model is None
 
 
 @pytest.mark.parametrize(
@@ -66,7 +84,8 @@ def test_auto_is_the_method_in_charge(
     budget: int, options: dict[str, Any], other: nw.methods.Method
 ) -> None:
     """The same trials and the same answer, to the bit, whatever options are forwarded."""
-    pair = [support.start(method, budget=budget) for method in (Auto(**options), other)]
+    d = 3 if budget < 400 else 6
+    pair = [support.start(method, d, budget) for method in (Auto(**options), other)]
     asked = [support.drive(opt) for opt in pair]
     assert asked[0] == asked[1]
     a, b = (opt.recommend() for opt in pair)
@@ -106,9 +125,9 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
     found: list[Any] = []
     hand_over = Auto._hand_over
 
-    def watched(self: Auto, memory: Any, free: int) -> None:
+    def watched(self: Auto, memory: Any, free: int, anew: bool = False) -> None:
         found.append(GP().distribution(memory.model))
-        hand_over(self, memory, free)
+        hand_over(self, memory, free, anew)
         found.append(Watchful().distribution(memory.strategy))
         assert memory.strategy.budget == free
 
@@ -126,6 +145,60 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
     kept = {(y, box.outer(x).tobytes()) for y, x in zip(best.values, best.X, strict=True)}
     assert len(kept) >= 5
     assert kept == set(sorted(seen)[: len(kept)])
+
+
+def weak_noise(trial: nw.Trial) -> float:
+    return float(trial.x @ trial.x) + 0.01 * pure_noise(trial)
+
+
+def test_a_long_run_is_opened_by_the_model() -> None:
+    """The strategy goes on from its minimum, with steps as long as that is uncertain."""
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    while opt.spent < 100:
+        for trial in opt.ask():
+            opt.tell(trial.id, weak_noise(trial))
+    memory = opt._run.memory
+    assert memory.handed_over == 100
+    assert np.abs(memory.strategy.state.mean).max() < 0.1
+    assert memory.strategy.state.sigma < 0.1
+    support.drive(opt, weak_noise)
+    assert opt.result().nfev == 400
+    assert "a model handed over after 100 values" in opt.result().message
+
+
+@pytest.mark.parametrize("value", [pure_noise, lambda trial: float("nan")])
+def test_the_strategy_begins_anew_where_noise_is_strong(value: Any) -> None:
+    """After 15 values, from the start of the run; without any success, too."""
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    while opt._run.memory.strategy is None:
+        for trial in opt.ask():
+            opt.tell(trial.id, value(trial))
+    memory, first = opt._run.memory, Watchful().start(opt._run.setup)
+    assert 15 <= memory.handed_over <= 60
+    assert memory.strategy.state.mean.tolist() == first.state.mean.tolist()
+    assert memory.strategy.state.sigma == first.state.sigma
+
+
+def test_with_earlier_data_the_strategy_begins() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    data = (X, np.sum(X * X, axis=1))
+    twins = [support.start(m, 2, 400, confirm=0, data=data) for m in (Auto(), Watchful())]
+    asked = [support.drive(opt) for opt in twins]
+    assert asked[0] == asked[1]
+
+
+def test_data_that_come_later_are_not_given_up() -> None:
+    """Noise that would make the strategy begin anew lets it go on from the model, then."""
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    for n in (10, 100):
+        while opt.spent < n:
+            for trial in opt.ask():
+                opt.tell(trial.id, pure_noise(trial))
+        if n == 10:
+            opt.add(X, np.sum(X * X, axis=1))
+    assert opt._run.memory.handed_over == 100
 
 
 def test_a_model_that_predicts_stays() -> None:
@@ -161,7 +234,8 @@ def test_open_bounds_do_not_send_the_model_away() -> None:
     assert max(far) < 20.0
 
 
-def test_resume_is_exact_across_the_hand_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("budget", [120, 400])
+def test_resume_is_exact_across_the_hand_over(tmp_path: Path, budget: int) -> None:
     """Saved and loaded again and again, before and after the model hands over."""
     path, told = tmp_path / "run", 0
 
@@ -173,7 +247,7 @@ def test_resume_is_exact_across_the_hand_over(tmp_path: Path) -> None:
         opt.save(path)
         return nw.Optimizer.load(path)
 
-    whole, parts = (support.start(Auto(), budget=120, bounds=(-5.0, 5.0)) for _ in range(2))
+    whole, parts = (support.start(Auto(), budget=budget, bounds=(-5.0, 5.0)) for _ in range(2))
     asked = support.drive(whole, pure_noise)
     again: dict[int, bytes] = {}
     while not parts.done:

@@ -1,10 +1,15 @@
 """`auto`, the default: a model where evaluations are few, else an evolution strategy.
 
-One rule decides which of the two is in charge. The Gaussian process (`GP`) searches where the
-budget is at most 300 evaluations and 100 per coordinate, in at most ten dimensions. It hands over
-to the evolution strategy (`Watchful`) if it stops predicting: if it orders new values hardly better
-than chance although it expected to.
-Elsewhere the strategy searches from the start.
+One rule decides which of the two is in charge.
+
+- The Gaussian process (`GP`) searches where the budget is at most 300 evaluations and 100 per
+  coordinate, in at most ten dimensions. It hands over to the evolution strategy (`Watchful`) if it
+  stops predicting: if it orders new values hardly better than chance although it expected to.
+- In longer runs with at most five dimensions the model opens: it searches for the first 25
+  evaluations per coordinate and at least 100, but for no more than half of the budget. Then the
+  strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
+  values, the strategy begins anew as soon as that is known, as if there had been no model.
+- Elsewhere the strategy searches from the start.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from noisewise._check import fraction, integer, one_of
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
 from noisewise.methods import _gp_search as gp
-from noisewise.methods.gp import GP, GPMemory
+from noisewise.methods.gp import GP, GPMemory, noise_share
 from noisewise.methods.method import (
     Distribution,
     Earlier,
@@ -39,6 +44,12 @@ from noisewise.population import Population
 #: Where the model is in charge: evaluations in all, at least and at most per coordinate, and
 #: coordinates.
 _MOST, _LEAST_EACH, _MOST_EACH, _DIMENSIONS = 300, 5, 100, 10
+#: It opens longer runs in at most so many coordinates, for so many evaluations, at least and per
+#: coordinate.
+_OPENS_UP_TO, _OPENING, _OPENING_EACH = 5, 100, 25
+#: There the strategy begins anew above this share of noise in the variance, which is looked at
+#: after so many values, at least and per coordinate.
+_NOISY, _KNOWN, _KNOWN_EACH = 0.1, 15, 5
 #: It hands over below this rank agreement, once it expected so many pairs in order, and if so many
 #: generations of the strategy are left.
 _AGREEMENT, _PAIRS, _GENERATIONS = 0.25, 40.0, 8
@@ -52,6 +63,8 @@ class AutoMemory:
     setup: Setup
     model: GPMemory | None = None
     strategy: WatchfulMemory | None = None
+    #: Evaluations for which the model opens a longer run; 0: it is in charge of all of them.
+    opening: int = 0
     #: Evaluations after which the model handed over; 0: it did not.
     handed_over: int = 0
     #: What had come of earlier data then.
@@ -108,10 +121,11 @@ class Auto(Method):
         object.__setattr__(self, "_watchful", watchful)
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> AutoMemory:
-        d, budget = setup.dimension, setup.budget
-        few = _LEAST_EACH * d <= budget <= _few(d) and d <= _DIMENSIONS
-        if self.model and few and self.population is None:
-            return AutoMemory(setup=setup, model=self._gp.start(setup, distribution))
+        d, opening = setup.dimension, _opening(setup)
+        few = _LEAST_EACH * d <= setup.budget <= _few(d) and d <= _DIMENSIONS
+        if self.model and (few or opening) and self.population is None:
+            model = self._gp.start(setup, distribution)
+            return AutoMemory(setup=setup, model=model, opening=opening)
         return AutoMemory(setup=setup, strategy=self._watchful.start(setup, distribution))
 
     def resume(self, memory: AutoMemory, setup: Setup) -> AutoMemory:
@@ -160,7 +174,11 @@ class Auto(Method):
             return memory, Info((*info.row, math.nan))
         memory.model = inner
         memory.learnt += int((~np.isnan(population.samples.values)).sum())
-        if self._lost(inner, now, memory.setup.dimension):
+        if memory.opening:
+            anew = self._begin_anew(memory)
+            if anew or memory.learnt >= memory.opening:
+                self._hand_over(memory, now.free, anew)
+        elif self._lost(inner, now, memory.setup.dimension):
             self._hand_over(memory, now.free)
         return memory, Info((math.nan, math.nan, math.nan, *info.row))
 
@@ -170,13 +188,24 @@ class Auto(Method):
         least = _GENERATIONS * (4.0 + 3.0 * math.log(dimension))
         return rate < _AGREEMENT and pairs >= _PAIRS and now.free >= least
 
-    def _hand_over(self, memory: AutoMemory, free: int) -> None:
-        """The strategy goes on from the model's minimum, its curvature and its uncertainty."""
+    def _begin_anew(self, memory: AutoMemory) -> bool:
+        """Whether there is too much noise for the opening, or no success yet. Its start would be
+        worse than the first one, whose steps are longer. Earlier data are not given up."""
+        assert memory.model is not None
+        known = max(_KNOWN, _KNOWN_EACH * memory.setup.dimension)
+        if memory.learnt < known or memory.model.model.past is not None:
+            return False
+        return not noise_share(memory.model.model) <= _NOISY
+
+    def _hand_over(self, memory: AutoMemory, free: int, anew: bool = False) -> None:
+        """The strategy goes on from the model's minimum, its curvature and its uncertainty, or
+        begins anew."""
         assert memory.model is not None
         seen, frame = memory.model.model.own, memory.model.model.frame
         memory.earlier = self._gp.absorbed(memory.model)
         setup = replace(memory.setup, budget=max(1, free))
-        strategy = self._watchful.start(setup, self._gp.distribution(memory.model))
+        distribution = None if anew else self._gp.distribution(memory.model)
+        strategy = self._watchful.start(setup, distribution)
         if seen.seed is None:  # else values of different seeds have different offsets
             values = np.where(seen.ok, seen.y, np.inf)
             strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
@@ -189,6 +218,9 @@ class Auto(Method):
         return memory
 
     def absorb(self, memory: AutoMemory, data: Earlier) -> AutoMemory | None:
+        if memory.opening and memory.learnt == 0:  # the strategy can start from the data
+            start = self._watchful.start(memory.setup)
+            memory = AutoMemory(setup=memory.setup, strategy=start)
         method, inner = self._charge(memory)
         inner = method.absorb(inner, data)
         if inner is None:
@@ -244,6 +276,15 @@ class Auto(Method):
             return False
         method, inner = self._charge(memory)
         return method.check(inner, n)
+
+
+def _opening(setup: Setup) -> int:
+    """Evaluations for which the model opens a run that is too long for it; 0: none. Shared seeds
+    need rounds of many candidates."""
+    d, budget = setup.dimension, setup.budget
+    if d > _OPENS_UP_TO or budget <= _few(d) or setup.common:
+        return 0
+    return min(max(_OPENING, _OPENING_EACH * d), budget // 2)
 
 
 def _few(dimension: int) -> int:
