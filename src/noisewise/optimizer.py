@@ -286,7 +286,9 @@ class Optimizer:
     def _check_id(self, id: Any) -> None:
         """Raise ValueError unless ``id`` is that of a trial that is waited for."""
         if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
-            raise ValueError(f"id must be that of a trial, or a sequence of such, got {shown(id)}")
+            raise ValueError(
+                f"id must be that of a trial, such as trial.id, or several of them, got {shown(id)}"
+            )
         if self._search.holder(int(id)) is not None:
             return
         if 0 <= id < self._search.run.next_id:

@@ -28,6 +28,8 @@ _PROGRESS = 0.3
 _CLEAR = 2.0
 #: Fewer values than this say nothing about the misranking, the noise or the spread.
 ENOUGH = 5
+#: A step size above this part of the first one means that the search has hardly narrowed.
+_NARROWED = 0.5
 #: Share of the noise in the newest values above which a falling step size is no sign of progress.
 _MOSTLY = 0.75
 #: The noise differs between points if its standard deviation at the recommended one and that of
@@ -70,6 +72,8 @@ class Outlook:
     improvement: float = math.nan
     #: Decades of regret gained per evaluation at the end, by the fall of the step size.
     pace: float = math.nan
+    #: The last step size over the first one.
+    narrowed: float = math.nan
     #: Standard deviation of the noise at the candidates that were evaluated again.
     noise_elsewhere: float = math.nan
     #: Standard deviation of the values of the search, without the noise.
@@ -127,11 +131,12 @@ class Outlook:
                     "differ by little but noise: more may help"
                 )
             return "the search was still closing in when the budget ended: more should help"
+        if self.narrowed > _NARROWED:
+            return "the search had hardly narrowed when the budget ended: more should help"
         if self.estimate.kind == "exact":
             return "the step size no longer fell: more evaluations would gain little"
         return (
-            "the step size no longer fell: more evaluations average noise out, which gains with "
-            "the square root of their number"
+            "the step size no longer fell: more evaluations would gain slowly, by averaging noise"
         )
 
     def _left(self) -> str:
@@ -169,10 +174,7 @@ class Outlook:
             return ""
         if self.estimate.kind == "exact":
             return "no noise was seen: re-evaluations agree"
-        return (
-            f"noise makes about {self.noise_share:.0%} of the variance of the newest values; its "
-            f"standard deviation is {self.noise:.2g} at this point"
-        )
+        return f"the standard deviation of the noise is {self.noise:.2g} at this point"
 
     def _more(self, more: int | None) -> str:
         more, width = more or self.budget, self.estimate.width
@@ -184,7 +186,7 @@ class Outlook:
             f"{width:.2g} to about {self.width_after(more):.2g}"
         )
         if longer < width:
-            said += f"; a search with {more} more would know its own answer to about {longer:.2g}"
+            said += f"; a search with {more} more would end with a length of about {longer:.2g}"
         return said
 
 
@@ -201,7 +203,7 @@ def of(search: Search, found: Estimate) -> Outlook:
     known = np.isfinite(history.get("sigma", np.empty(0)))
     if known.any():
         evaluations, sigma = history["evaluations"][known], history["sigma"][known]
-        out = replace(out, pace=reserve.pace(evaluations, sigma))
+        out = replace(out, pace=reserve.pace(evaluations, sigma), narrowed=_ratio(sigma))
     ledger = run.ledger
     repeats = 1.0 + ledger.reevaluation / max(1, ledger.base)
     share = _noise_share(run.seen, out.noise**2 / repeats)
@@ -215,6 +217,11 @@ def of(search: Search, found: Estimate) -> Outlook:
         improvement=improvement,
         spread=_spread(run.seen, out.noise**2 / repeats),
     )
+
+
+def _ratio(sigma: FloatArray) -> float:
+    """The last step size over the first one."""
+    return float(sigma[-1] / sigma[0]) if sigma[0] > 0.0 else math.nan
 
 
 def _runner_up(told: race.Race) -> RunnerUp | None:

@@ -189,6 +189,23 @@ def test_what_is_under_way_is_not_spent(method: str) -> None:
     assert parts["confirming the answer"] >= 7
 
 
+def test_the_page_and_the_table_of_the_budget_count_the_same_confirmations() -> None:
+    """Two evaluations may have tested for noise before a race chose the point."""
+    rng = np.random.default_rng(0)
+    tested = 0
+    for seed in range(2):
+        opt = nw.Optimizer(budget=100, bounds=[(0, 1)] * 2, rng=seed, method="gp")
+        while not opt.done:
+            for trial in opt.ask():
+                opt.tell(trial.id, float(trial.x @ trial.x + rng.normal()))
+        found = facts.of(opt, "run")
+        assert found.parts["confirming the answer"] == found.measured
+        assert sum(found.parts.values()) == 100
+        tested += found.parts.get("measuring earlier answers", 0)
+        assert page(found).count("measuring earlier answers") == (tested > 0)
+    assert tested > 0
+
+
 def test_equal_values_are_exact_where_candidates_tie() -> None:
     opt = nw.Optimizer(budget=60, bounds=[(0, 1)] * 2, rng=0, method="watchful")
     while not opt.done:

@@ -16,6 +16,15 @@ from noisewise.report.words import counted, number, sentence
 
 #: Most rows of the table of generations.
 _ROWS = 40
+#: Classes of the parts of the budget.
+_COLOURS = {
+    "new candidates": "p0",
+    "re-evaluations": "p1",
+    "choosing between finalists": "p2",
+    "measuring earlier answers": "p4",
+    "confirming the answer": "p3",
+    "not spent": "free",
+}
 _COLUMNS = {
     "evaluations": "evaluations",
     "mean_value": "mean value",
@@ -53,24 +62,19 @@ def happened(facts: Facts) -> str:
 
 def budget(facts: Facts) -> str:
     """Evaluations by what they were for, as a bar and a table."""
-    parts = list(facts.parts.items())
     bar = "".join(
-        f'<div class="{_colour(j, what)}" style="width:{100 * n / facts.budget:.3f}%"></div>'
-        for j, (what, n) in enumerate(parts)
+        f'<div class="{_COLOURS[what]}" style="width:{100 * n / facts.budget:.3f}%"></div>'
+        for what, n in facts.parts.items()
     )
     rows = "".join(
-        f'<tr><td><span class="swatch {_colour(j, what)}"></span> {escape(what)}</td>'
+        f'<tr><td><span class="swatch {_COLOURS[what]}"></span> {escape(what)}</td>'
         f'<td class="n">{n}</td><td class="n">{n / facts.budget:.0%}</td></tr>'
-        for j, (what, n) in enumerate(parts)
+        for what, n in facts.parts.items()
         if n
     )
     failed = f"{counted(facts.failures, 'evaluation')} failed, counted and ranked last."
     said = paragraph(failed) if facts.failures else ""
     return f'<div class="bar" aria-hidden="true">{bar}</div><table>{rows}</table>{said}'
-
-
-def _colour(j: int, what: str) -> str:
-    return "free" if what == "not spent" else f"p{j}"
 
 
 def importance(facts: Facts) -> str:
