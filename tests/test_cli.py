@@ -71,7 +71,7 @@ def test_a_program_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
     said = " ".join(out.split())
     assert out.startswith("Recommended:\n  x  0.")
     assert "Estimate: 0." in said
-    assert "the mean of 6 evaluations of this very point" in said
+    assert "the mean of 6 evaluations of this point" in said
     assert "Do not trust it" in said
     assert "120 of 120 evaluations" in said
     assert re.search(r"Use it:\n  sh -c 'echo .* 'BEGIN \{ print \(0\.\d+-0.3\)", out)

@@ -105,7 +105,7 @@ def test_a_model_says_what_is_left_to_gain() -> None:
 @pytest.mark.parametrize(
     ("spread", "left", "said"),
     [
-        (1.0, 0.01, "less than the interval resolves"),
+        (1.0, 0.01, "too little to tell from the noise"),
         (1.0, 0.4, "a longer search may find it"),
         (0.5, 0.01, "more may well help"),
         (math.nan, 0.01, "more may well help"),
@@ -130,7 +130,7 @@ def test_a_budget_is_not_called_enough_where_noise_hides_the_function() -> None:
         ).outlook
         for noise in (0.1, 20.0)
     )
-    assert easy.enough.endswith("less than the interval resolves")
+    assert easy.enough.endswith("too little to tell from the noise")
     assert hard.enough.endswith("more may well help")
     assert hard.spread < hard.noise
 
@@ -189,7 +189,7 @@ def test_the_noise_elsewhere_is_that_of_reevaluations() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"improvement": 0.01, "spread": 1.0}, "than the interval resolves"),
+        ({"improvement": 0.01, "spread": 1.0}, "too little to tell from the noise"),
         ({"improvement": 0.9, "spread": 1.0}, "longer search may find it"),
         ({"pace": 0.01}, "still closing in"),
         ({"pace": 0.01, "noise_share": 0.5}, "still closing in"),

@@ -146,9 +146,9 @@ class Outlook:
         if not width > 0.0:
             return said
         if not width <= _RESOLVED * self.spread:
-            return f"{said}, but the noise is too large to check that: more may well help"
+            return f"{said}, but the interval is too long to check that: more may well help"
         if left <= 0.5 * width:
-            return f"{said}, less than the interval resolves"
+            return f"{said}, too little to tell from the noise"
         return f"{said}: a longer search may find it"
 
     def sentences(self, more: int | None = None) -> list[str]:

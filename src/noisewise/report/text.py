@@ -81,7 +81,7 @@ def basis(facts: Facts) -> str:
     if facts.kind == "exact":
         return "no noise was seen."
     if facts.confirmed:
-        return f"the {facts.kind} of {values} of this very point."
+        return f"the {facts.kind} of {values} of this point."
     if not facts.done and facts.kept:
         kept = counted(facts.kept, "evaluation")
         return f"what the method expects here so far; kept to measure the answer: {kept}."
@@ -102,8 +102,8 @@ def luck(facts: Facts) -> str:
     if facts.exact:
         return f"{said}. Repeated evaluations agreed exactly, so there is no luck in it."
     return (
-        f"{said}. Do not trust it: the best of many noisy values is best because its noise "
-        "was. Measured again, the same point would be worse on average."
+        f"{said}. Do not trust it: the best of many noisy values is lucky. Measured again, its "
+        "point would be worse on average."
     )
 
 
