@@ -38,6 +38,8 @@ _SAME_NOISE = 3.0
 #: A model's word about what is left to gain counts if the interval is at most this part of what the
 #: values of the search differ by. Where it is longer, noise hides most of the function.
 _RESOLVED = 0.5
+#: An improvement below this part of what the values of the search differ by is not worth saying.
+_NOTHING = 1e-3
 
 
 class RunnerUp(NamedTuple):
@@ -144,7 +146,7 @@ class Outlook:
         width, left = self.estimate.width, self.improvement
         said = f"the model expects the best point to be better by about {left:.2g}"
         if not width > 0.0:
-            return said
+            return said if left > _NOTHING * self.spread else ""
         if not width <= _RESOLVED * self.spread:
             return f"{said}, but the interval is too long to check that: more may well help"
         if left <= 0.5 * width:

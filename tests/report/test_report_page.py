@@ -140,7 +140,7 @@ def test_a_run_of_a_model_has_no_step_sizes() -> None:
 def test_a_run_that_has_hardly_begun(tells: int) -> None:
     opt = nw.Optimizer(budget=50, bounds=[(0, 1)] * 2, rng=0)
     for trial in opt.ask()[:tells]:
-        opt.tell(trial.id, 1.0)
+        opt.tell(trial.id, float(trial.x[0]))
     text = page(facts.of(opt, "early"))
     assert "The run has not ended yet." in text
     assert ("<bdi>Values</bdi>" in text) == (tells >= 2)
@@ -204,6 +204,21 @@ def test_the_page_and_the_table_of_the_budget_count_the_same_confirmations() -> 
         tested += found.parts.get("measuring earlier answers", 0)
         assert page(found).count("measuring earlier answers") == (tested > 0)
     assert tested > 0
+
+
+def test_values_that_never_differ_are_not_drawn() -> None:
+    opt = nw.Optimizer(budget=40, bounds=[(0, 1)] * 2, rng=0)
+    assert "There are no evaluations yet." in page(facts.of(opt, "run"))
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, 1.0)
+    found = facts.of(opt, "run")
+    html = page(found)
+    assert "all are the same" in html
+    assert "does the objective use its parameters?</p>" in html
+    for absent in ("<figure", "Which parameters mattered", "The model expects"):
+        assert absent not in html, absent
+    assert "use its parameters?\n" in summary(found) + "\n"
 
 
 def test_equal_values_are_exact_where_candidates_tie() -> None:

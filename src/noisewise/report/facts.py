@@ -133,6 +133,13 @@ class Facts:
     bounds: FloatArray
     space: Space | None
 
+    @property
+    def constant(self) -> bool:
+        """Whether there is more than one value, and all are the same."""
+        values = self.evaluations.values
+        good = values[np.isfinite(values)]
+        return len(good) > 1 and bool(np.ptp(good) == 0.0)
+
 
 def of(opt: Optimizer, title: str) -> Facts:
     """The facts of a run, ended or not. What `Optimizer.extra` says about names

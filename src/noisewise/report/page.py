@@ -78,7 +78,7 @@ def _answer(facts: Facts) -> str:
     )
     early = "" if facts.done else paragraph("The run has not ended yet.", "warning")
     so_far = "Recommended" if facts.done else "Recommended so far"
-    heading = "Nothing to recommend" if nothing(facts) else so_far
+    heading = f"Nothing to recommend{'' if facts.done else ' yet'}" if nothing(facts) else so_far
     better = "larger is better" if facts.maximize else "smaller is better"
     return (
         f'{early}<h2>{heading}</h2><div class="answer"><div>{_recommended(facts)}</div>'

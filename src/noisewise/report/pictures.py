@@ -48,6 +48,8 @@ def thinned(history: dict[str, FloatArray], most: int) -> dict[str, FloatArray]:
 def pictures(facts: Facts) -> Pictures:
     """All figures of a run."""
     out, seen = Pictures(), facts.evaluations
+    if facts.constant:
+        return out
     shown = thinned(facts.history, _POINTS)
     if facts.generations:
         out.x = shown["evaluations"]
@@ -110,7 +112,7 @@ def _values(facts: Facts, band: Band | None, out: Pictures) -> str:
     if facts.maximize:
         said = said.replace("lowest", "highest")
     hint = "Move over a figure, or focus it and use the arrow keys, to read values."
-    said = said if band is not None else ""
+    said = said if band is not None and not facts.exact else ""
     return (
         f'<p class="soft noprint">{hint}</p>'
         + _figure("values", "Values", wide, _keys(keys), said, "broad")

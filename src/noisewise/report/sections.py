@@ -12,7 +12,7 @@ from noisewise.report import svg
 from noisewise.report.facts import Facts, Spread
 from noisewise.report.pictures import thinned
 from noisewise.report.text import prospects
-from noisewise.report.words import counted, number, sentence
+from noisewise.report.words import counted, ended, number, sentence
 
 #: Most rows of the table of generations.
 _ROWS = 40
@@ -44,7 +44,7 @@ def paragraph(text: str, kind: str = "") -> str:
 
 def warnings(facts: Facts) -> str:
     """What the user should know before trusting the answer."""
-    return "".join(paragraph(f"{sentence(text)}.", "warning") for text in facts.warnings)
+    return "".join(paragraph(ended(sentence(text)), "warning") for text in facts.warnings)
 
 
 def more(facts: Facts) -> str:
@@ -68,7 +68,7 @@ def budget(facts: Facts) -> str:
     )
     rows = "".join(
         f'<tr><td><span class="swatch {_COLOURS[what]}"></span> {escape(what)}</td>'
-        f'<td class="n">{n}</td><td class="n">{n / facts.budget:.0%}</td></tr>'
+        f'<td class="n">{n}</td><td class="n">{_percent(n / facts.budget)}</td></tr>'
         for what, n in facts.parts.items()
         if n
     )
@@ -77,9 +77,13 @@ def budget(facts: Facts) -> str:
     return f'<div class="bar" aria-hidden="true">{bar}</div><table>{rows}</table>{said}'
 
 
+def _percent(part: float) -> str:
+    return "< 1%" if 0.0 < part < 0.005 else f"{part:.0%}"
+
+
 def importance(facts: Facts) -> str:
     """How much of the ranks each parameter explains."""
-    if not facts.importances:
+    if not facts.importances or facts.constant:
         return ""
     of = "ranks" if facts.compared else "variance"
     rows = "".join(
