@@ -28,7 +28,9 @@ def markdown(text: str) -> str:
     if "\n---" in text:  # numpy's sections have a form of their own
         # Parameters that share a text have types and defaults of their own.
         text = _GROUP.sub(
-            lambda found: "".join(f"{name}\n{found['text']}" for name in found["names"].split(", ")),
+            lambda found: "".join(
+                f"{name}\n{found['text']}" for name in found["names"].split(", ")
+            ),
             text,
         )
     else:

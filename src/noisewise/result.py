@@ -33,8 +33,8 @@ class Result(dict[str, Any]):
     fun, fun_se, interval
         An estimate of the expected value at ``x``, its standard error and a 95 % interval, from
         evaluations of ``x`` that were kept for this and did not choose it. With ``confirm=0``
-        there are none: ``fun`` is then the mean of the last generation, which was sampled around
-        ``x`` (on a valley it errs upwards), and the others are nan.
+        there are none: ``fun`` is then the mean of the last generation around ``x``, which is
+        usually too high, and the others are nan.
     estimate
         What ``fun`` estimates: ``"mean"``; ``"median"`` where the noise seems to have no mean;
         ``"exact"`` where re-evaluations agree exactly; ``"unknown"`` where ``x`` was not measured.
@@ -49,11 +49,11 @@ class Result(dict[str, Any]):
         Evaluations of ``x`` behind ``fun``, and how many of them failed.
     outlook
         What else is known about the answer, and what more evaluations would buy: a
-        `noisewise.outlook.Outlook`, of which `summary` makes sentences.
+        `noisewise.outlook.Outlook`; `summary` says it in sentences.
     history, diagnostics
         Dictionaries of arrays, one entry per generation.
     warnings
-        Sentences about what the method could not rely on; empty if all is well.
+        Sentences about what to be careful with; empty if all is well.
     method, success, status, message
         What ran and how it ended.
     maximize
