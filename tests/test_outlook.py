@@ -221,6 +221,22 @@ def test_a_budget_of_five_evaluations_per_parameter_is_called_short(
     assert r.summary().endswith("hardly narrowed when the budget ended: more should help")
 
 
+def test_a_strategy_that_a_model_started_is_compared_with_the_start_of_the_run() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(12):
+        r = nw.minimize(
+            lambda x: float(abs(x - 0.4).sum() + abs(rng.normal()) * 0.2),
+            bounds=[(0.0, 1.0)] * 2,
+            budget=150,
+            rng=seed,
+        )
+        if "handed over" in r.message:
+            break
+    assert "handed over" in r.message
+    assert r.outlook.narrowed < 0.5
+    assert "hardly narrowed" not in r.summary()
+
+
 def test_one_printout_has_one_share_of_the_noise() -> None:
     """The method's message may have one (of all values); the outlook has absolute numbers."""
     for method in ("gp", "watchful"):

@@ -28,7 +28,7 @@ _PROGRESS = 0.3
 _CLEAR = 2.0
 #: Fewer values than this say nothing about the misranking, the noise or the spread.
 ENOUGH = 5
-#: A step size above this part of the first one means that the search has hardly narrowed.
+#: A width of the search above this part of the first one means that it has hardly narrowed.
 _NARROWED = 0.5
 #: Share of the noise in the newest values above which a falling step size is no sign of progress.
 _MOSTLY = 0.75
@@ -74,7 +74,7 @@ class Outlook:
     improvement: float = math.nan
     #: Decades of regret gained per evaluation at the end, by the fall of the step size.
     pace: float = math.nan
-    #: The last step size over the first one.
+    #: How wide the search still was at the end, as a part of its first width.
     narrowed: float = math.nan
     #: Standard deviation of the noise at the candidates that were evaluated again.
     noise_elsewhere: float = math.nan
@@ -205,7 +205,7 @@ def of(search: Search, found: Estimate) -> Outlook:
     known = np.isfinite(history.get("sigma", np.empty(0)))
     if known.any():
         evaluations, sigma = history["evaluations"][known], history["sigma"][known]
-        out = replace(out, pace=reserve.pace(evaluations, sigma), narrowed=_ratio(sigma))
+        out = replace(out, pace=reserve.pace(evaluations, sigma), narrowed=_narrowed(search))
     ledger = run.ledger
     repeats = 1.0 + ledger.reevaluation / max(1, ledger.base)
     share = _noise_share(run.seen, out.noise**2 / repeats)
@@ -221,9 +221,15 @@ def of(search: Search, found: Estimate) -> Outlook:
     )
 
 
-def _ratio(sigma: FloatArray) -> float:
-    """The last step size over the first one."""
-    return float(sigma[-1] / sigma[0]) if sigma[0] > 0.0 else math.nan
+def _narrowed(search: Search) -> float:
+    """The width of the search distribution over that at the start, the geometric mean over the
+    coordinates."""
+    found, first = search.method.distribution(search.run.memory), search.run.setup.sigma
+    if found is None:
+        return math.nan
+    variances = found.C if found.C.ndim == 1 else np.diagonal(found.C)
+    ratios = found.sigma * np.sqrt(variances) / first
+    return float(np.exp(np.mean(np.log(ratios)))) if (ratios > 0.0).all() else math.nan
 
 
 def _runner_up(told: race.Race) -> RunnerUp | None:
