@@ -194,26 +194,36 @@ def test_the_strategy_begins_anew_where_noise_is_strong(value: Any) -> None:
     assert memory.strategy.state.sigma == first.state.sigma
 
 
-def test_with_earlier_data_the_strategy_begins() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 2))
-    data = (X, np.sum(X * X, axis=1))
-    twins = [support.start(m, 2, 400, confirm=0, data=data) for m in (Auto(), Watchful())]
-    asked = [support.drive(opt) for opt in twins]
-    assert asked[0] == asked[1]
+def _with_data(y_of: Any, value: Any) -> tuple[nw.Optimizer, dict[int, bytes]]:
+    X = np.random.default_rng(0).uniform(-5.0, 5.0, (40, 2))
+    data = None if y_of is None else (X, y_of(X))
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0), data=data)
+    return opt, support.drive(opt, value)
 
 
-def test_data_that_come_later_are_not_given_up() -> None:
-    """Noise that would make the strategy begin anew lets it go on from the model, then."""
-    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    for n in (10, 100):
-        while opt.spent < n:
-            for trial in opt.ask():
-                opt.tell(trial.id, pure_noise(trial))
-        if n == 10:
-            opt.add(X, np.sum(X * X, axis=1))
-    assert opt._run.memory.handed_over == 100
+@pytest.mark.parametrize("noise", [0.01, 5.0])
+def test_data_that_are_not_used_change_nothing(noise: float) -> None:
+    """Whether the strategy begins anew or goes on from the model."""
+
+    def value(trial: nw.Trial) -> float:
+        return float(trial.x @ trial.x) + noise * pure_noise(trial)
+
+    opposite, plain = (_with_data(y, value) for y in (lambda X: -np.sum(X * X, axis=1), None))
+    assert "dropped" in Auto().absorbed(opposite[0]._run.memory)
+    assert opposite[1] == plain[1]
+    assert (plain[0]._run.memory.handed_over < 100) == (noise > 1.0)
+
+
+def test_data_that_help_are_not_given_up() -> None:
+    """Noise lets the strategy begin anew, but with data it goes on from the model."""
+
+    def noisy(trial: nw.Trial) -> float:
+        return float(trial.x @ trial.x) + 5.0 * pure_noise(trial)
+
+    with_data, plain = (_with_data(y, noisy)[0] for y in (lambda X: np.sum(X * X, axis=1), None))
+    assert plain._run.memory.handed_over < 100
+    assert with_data._run.memory.handed_over == 100
+    assert "the model uses 40 rows" in Auto().absorbed(with_data._run.memory)
 
 
 def test_a_model_that_predicts_stays() -> None:

@@ -39,6 +39,7 @@ from noisewise.methods.method import (
 )
 from noisewise.methods.watchful import Watchful, WatchfulMemory
 from noisewise.models.limits import Limits
+from noisewise.models.past import UNUSED
 from noisewise.population import Population
 
 #: Where the model is in charge: evaluations in all, at least and at most per coordinate, and
@@ -190,12 +191,12 @@ class Auto(Method):
 
     def _begin_anew(self, memory: AutoMemory) -> bool:
         """Whether there is too much noise for the opening, or no success yet. Its start would be
-        worse than the first one, whose steps are longer. Earlier data are not given up."""
+        worse than the first one, whose steps are longer. Earlier data in use are not given up."""
         assert memory.model is not None
-        known = max(_KNOWN, _KNOWN_EACH * memory.setup.dimension)
-        if memory.learnt < known or memory.model.model.past is not None:
+        model, known = memory.model.model, max(_KNOWN, _KNOWN_EACH * memory.setup.dimension)
+        if memory.learnt < known or (model.past is not None and model.past.use != UNUSED):
             return False
-        return not noise_share(memory.model.model) <= _NOISY
+        return not noise_share(model) <= _NOISY
 
     def _hand_over(self, memory: AutoMemory, free: int, anew: bool = False) -> None:
         """The strategy goes on from the model's minimum, its curvature and its uncertainty, or
@@ -218,9 +219,6 @@ class Auto(Method):
         return memory
 
     def absorb(self, memory: AutoMemory, data: Earlier) -> AutoMemory | None:
-        if memory.opening and memory.learnt == 0:  # the strategy can start from the data
-            start = self._watchful.start(memory.setup)
-            memory = AutoMemory(setup=memory.setup, strategy=start)
         method, inner = self._charge(memory)
         inner = method.absorb(inner, data)
         if inner is None:
