@@ -113,8 +113,8 @@ def importance(facts: Facts) -> str:
         "noise and what several parameters do together."
     )
     limits = (
-        "Not clear: chance could explain it. The search narrows what matters most, so a parameter "
-        "that settled early may show no effect among these candidates."
+        f"{'Not clear: chance could explain it. ' if rest else ''}The search narrows what matters "
+        "most, so a parameter that settled early may show no effect among these candidates."
     )
     if not facts.compared:
         method = (
