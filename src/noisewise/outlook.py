@@ -289,7 +289,7 @@ def estimated(
     if kind == "exact":
         return f"{value:.6g} (exact: re-evaluations agree)"
     if math.isnan(interval[0]):
-        return f"{value:.6g} (not measured)" if kind == "unknown" else f"{value:.6g}"
+        return f"{value:.4g} (not measured)" if kind == "unknown" else f"{value:.6g}"
     what = "median, " if kind == "median" else ""
     about = f", of the {n - failed} successes in {n}" if failed else ""
     said, low, high = rounded(value, interval)

@@ -321,5 +321,7 @@ def _warnings(best: Estimate, status: int) -> list[str]:
     if best.kind == "median":
         return ["the noise seems to have no mean: fun is the median"]
     if best.kind == "unknown" and status == BUDGET_SPENT:
-        return ["fun was not measured at x (confirm=0), so nothing is known about its error"]
+        return [
+            "fun was not measured at x (confirm=0, or a tiny budget), so its error is not known"
+        ]
     return []

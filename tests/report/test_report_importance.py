@@ -131,7 +131,8 @@ def test_the_page_and_the_data_say_it() -> None:
     shown, clear = page(told), sum(i.clear for i in told.importances)
     assert 1 <= shown.count("of the ranks<") == clear
     rest = shown.partition("Not clear: ")[2].partition(" of the ranks.")[0]
-    assert rest.count("%") == 4 - clear
+    assert rest.count("%") == sum(not i.clear and i.share >= 0.005 for i in told.importances)
+    assert ("No effect seen: " in shown) == any(i.share < 0.005 for i in told.importances)
     assert f"newest {told.compared} candidates" in shown
     listed = text.as_data(told)["importance"]
     assert listed[0] == {"name": "units", "share": told.importances[0].share, "clear": True}

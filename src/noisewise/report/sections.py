@@ -14,6 +14,8 @@ from noisewise.report.pictures import thinned
 from noisewise.report.text import prospects
 from noisewise.report.words import counted, ended, number, sentence
 
+#: Shares below this are shown as none.
+_SEEN = 0.005
 #: Most rows of the table of generations.
 _ROWS = 40
 #: Classes of the parts of the budget.
@@ -94,18 +96,25 @@ def importance(facts: Facts) -> str:
         if i.clear
     )
     rest = ", ".join(
-        f"<bdi>{escape(i.name)}</bdi> {i.share:.0%}" for i in facts.importances if not i.clear
+        f"<bdi>{escape(i.name)}</bdi> {i.share:.0%}"
+        for i in facts.importances
+        if not i.clear and i.share >= _SEEN
+    )
+    none = ", ".join(
+        f"<bdi>{escape(i.name)}</bdi>" for i in facts.importances if not i.clear and i.share < _SEEN
     )
     if rest:
         rows += f'<div class="row">Not clear: {rest} of the {of}.</div>'
+    if none:
+        rows += f'<div class="row">No effect seen: {none}.</div>'
     method = (
         "How much of the ranking within a generation each parameter explains on its own, less what "
         f"chance explains, over the newest {counted(facts.compared, 'candidate')}. The rest is "
         "noise and what several parameters do together."
     )
     limits = (
-        "Not clear: chance could explain it. The search narrows what matters most, so a parameter "
-        "that settled early may have little effect among these candidates."
+        f"{'Not clear: chance could explain it. ' if rest else ''}The search narrows what matters "
+        "most, so a parameter that settled early may show no effect among these candidates."
     )
     if not facts.compared:
         method = (
@@ -158,7 +167,8 @@ def checks(facts: Facts) -> str:
     rows = "".join(
         f"<tr><td class=name>{escape(c.name.replace('_', ' '))}</td>"
         f"<td class=n>{number(c.value, 3)}</td>"
-        f"<td>{'alarm' if c.fires else 'fine'} (alarm {c.side} {number(c.threshold, 3)})</td>"
+        f"<td class=name>{'alarm' if c.fires else 'fine'} (alarm {c.side} "
+        f"{number(c.threshold, 3)})</td>"
         f"<td>{escape(c.meaning) if c.fires else ''}</td></tr>"
         for c in facts.checks
     )

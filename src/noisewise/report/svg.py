@@ -144,14 +144,14 @@ def _line(series: Series, px: FloatArray, py: FloatArray) -> str:
 
 
 def mark(up: Axis, level: float, label: str, across: Axis | None = None) -> str:
-    """A horizontal line with a label at its right end."""
+    """A horizontal line with a label at its left end."""
     left, right = (LEFT, WIDTH - RIGHT) if across is None else (across.start, across.end)
     y = float(up.at(np.array([level]))[0])
     if math.isnan(y):
         return ""
     return (
         f'<line class="mark" x1="{left:g}" x2="{right:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text class="mark" x="{right - 4:g}" y="{y - 5:.1f}" text-anchor="end">'
+        f'<text class="mark" x="{left + 4:g}" y="{y - 5:.1f}">'
         f"{html.escape(label)}</text>"
     )
 
