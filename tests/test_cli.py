@@ -57,6 +57,13 @@ def complaint(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     return said.err.strip().removeprefix("noisewise: ")
 
 
+def test_without_a_command_all_of_them_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    said = capsys.readouterr().err
+    for command in ("tune", "probe", "show", "report", "watch", "methods", "bench"):
+        assert f"\n    {command} " in said
+
+
 def test_a_program_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune("--confirm", "6", "--method", "auto", program=NOISY, budget=120) == 0
     out, err = capsys.readouterr()
@@ -64,7 +71,7 @@ def test_a_program_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
     said = " ".join(out.split())
     assert out.startswith("Recommended:\n  x  0.")
     assert "Estimate: 0." in said
-    assert "the mean of 6 evaluations of this very point" in said
+    assert "the mean of 6 evaluations of this point" in said
     assert "Do not trust it" in said
     assert "120 of 120 evaluations" in said
     assert re.search(r"Use it:\n  sh -c 'echo .* 'BEGIN \{ print \(0\.\d+-0.3\)", out)
@@ -325,7 +332,7 @@ def test_wrong_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(os.listdir()) == ["plain.txt"]
 
 
-@pytest.mark.parametrize("words", [[], ["tune"], ["unknown"], ["tune", "--budget", "x"]])
+@pytest.mark.parametrize("words", [["tune"], ["unknown"], ["tune", "--budget", "x"]])
 def test_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(words)

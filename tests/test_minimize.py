@@ -406,6 +406,17 @@ def test_flat_objective(named_method: Method) -> None:
     assert np.isfinite(r.x).all()
 
 
+@pytest.mark.parametrize("dimension", [2, 60])
+def test_values_that_never_differ_are_worth_a_warning(dimension: int) -> None:
+    bounds = [(0.0, 1.0)] * dimension
+    r = nw.minimize(lambda x: 1.0, bounds=bounds, budget=40, rng=0)
+    assert "all 40 values are equal" in r.warnings[-1]
+    for good in (lambda x: x[0], lambda x: 1.0 if x[0] < 0.5 else math.nan):
+        r = nw.minimize(good, bounds=bounds, budget=40, rng=0)
+        said = any("equal" in warning for warning in r.warnings)
+        assert said == (r.n_failures > 0)
+
+
 def test_unbounded_objective(named_method: Method) -> None:
     if "draws" in vars(named_method):
         pytest.skip("its free draws come from another objective")

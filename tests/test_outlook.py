@@ -105,7 +105,7 @@ def test_a_model_says_what_is_left_to_gain() -> None:
 @pytest.mark.parametrize(
     ("spread", "left", "said"),
     [
-        (1.0, 0.01, "less than the interval resolves"),
+        (1.0, 0.01, "too little to tell from the noise"),
         (1.0, 0.4, "a longer search may find it"),
         (0.5, 0.01, "more may well help"),
         (math.nan, 0.01, "more may well help"),
@@ -130,7 +130,7 @@ def test_a_budget_is_not_called_enough_where_noise_hides_the_function() -> None:
         ).outlook
         for noise in (0.1, 20.0)
     )
-    assert easy.enough.endswith("less than the interval resolves")
+    assert easy.enough.endswith("too little to tell from the noise")
     assert hard.enough.endswith("more may well help")
     assert hard.spread < hard.noise
 
@@ -170,7 +170,7 @@ def test_a_longer_search_is_foretold_where_the_noise_is_the_same_everywhere() ->
     ):
         found = an_outlook(noise_elsewhere=elsewhere, pace=pace, noise_share=0.5)
         assert math.isnan(found.width_of_longer_search(1200)) != known
-        assert ("would know its own answer" in " ".join(found.sentences(1200))) == known
+        assert ("would end with a length" in " ".join(found.sentences(1200))) == known
         differs = elsewhere > 1.1 or elsewhere < 0.2
         assert ("and was" in " ".join(found.sentences())) == differs
 
@@ -189,12 +189,14 @@ def test_the_noise_elsewhere_is_that_of_reevaluations() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"improvement": 0.01, "spread": 1.0}, "than the interval resolves"),
+        ({"improvement": 0.01, "spread": 1.0}, "too little to tell from the noise"),
         ({"improvement": 0.9, "spread": 1.0}, "longer search may find it"),
         ({"pace": 0.01}, "still closing in"),
         ({"pace": 0.01, "noise_share": 0.5}, "still closing in"),
         ({"pace": 0.01, "noise_share": 0.9}, "differ by little but noise: more may help"),
         ({"pace": 0.0}, "no longer fell"),
+        ({"pace": 0.0, "narrowed": 0.3}, "no longer fell"),
+        ({"pace": 0.0, "narrowed": 0.9}, "hardly narrowed when the budget ended: more should help"),
         ({"estimate": _estimate(0, 5, "unknown")}, "all evaluations of the recommended"),
         ({}, ""),
     ],
@@ -203,6 +205,44 @@ def test_whether_the_budget_was_enough(more: dict[str, Any], said: str) -> None:
     enough = an_outlook(**more).enough
     assert said in enough
     assert bool(enough) == bool(said)
+
+
+@pytest.mark.parametrize(("dimension", "noise"), [(2, 1.0), (4, 1.0), (20, 3.0)])
+def test_a_budget_of_five_evaluations_per_parameter_is_called_short(
+    dimension: int, noise: float
+) -> None:
+    rng = np.random.default_rng(1)
+    r = nw.minimize(
+        lambda x: float(np.sum((x - 0.2) ** 2) + noise * rng.normal()),
+        bounds=[(-1.0, 1.0)] * dimension,
+        budget=5 * dimension,
+        rng=0,
+    )
+    assert r.summary().endswith("hardly narrowed when the budget ended: more should help")
+
+
+def test_a_strategy_that_a_model_started_is_compared_with_the_start_of_the_run() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(12):
+        r = nw.minimize(
+            lambda x: float(abs(x - 0.4).sum() + abs(rng.normal()) * 0.2),
+            bounds=[(0.0, 1.0)] * 2,
+            budget=150,
+            rng=seed,
+        )
+        if "handed over" in r.message:
+            break
+    assert "handed over" in r.message
+    assert r.outlook.narrowed < 0.5
+    assert "hardly narrowed" not in r.summary()
+
+
+def test_one_printout_has_one_share_of_the_noise() -> None:
+    """The method's message may have one (of all values); the outlook has absolute numbers."""
+    for method in ("gp", "watchful"):
+        said = text.summary(facts.of(ended(method=method), "run"))
+        assert "standard deviation of the noise is" in " ".join(said.split())
+        assert said.count("% of the variance") + said.count("disagree by") <= 1
 
 
 def test_the_runner_up_is_compared_with_the_winner() -> None:

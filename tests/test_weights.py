@@ -79,9 +79,9 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "give values and scale, or draws"),
-        ({"values": [1.0]}, "give values and scale, or draws"),
-        ({"values": [1.0], "scale": 1.0, "draws": [[1.0]]}, "not both"),
+        ({}, "values and scale, or draws, must be given"),
+        ({"values": [1.0]}, "values and scale, or draws, must be given"),
+        ({"values": [1.0], "scale": 1.0, "draws": [[1.0]]}, "must not be given with draws"),
         ({"values": [[1.0]], "scale": 1.0}, "values must be one number per candidate"),
         ({"values": [1.0, 2.0], "scale": [1.0]}, r"scale must be one number or one per .* \(2\)"),
         ({"values": [1.0, 2.0], "scale": -1.0}, "scale must be finite and not negative"),

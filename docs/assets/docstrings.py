@@ -11,6 +11,7 @@ from typing import Any
 from griffe import Extension, Object
 
 _TERM = re.compile(r"^(?P<term>\w[^\n]*)\n(?P<text>(?:    [^\n]*(?:\n|\Z))+)", re.MULTILINE)
+_GROUP = re.compile(r"^(?P<names>\w+(?:, \w+)+)\n(?P<text>(?:    [^\n]*(?:\n|\Z))+)", re.MULTILINE)
 _EXAMPLE = re.compile(r"^(?:>>> [^\n]*\n?)(?:[^\n]+(?:\n|\Z))*", re.MULTILINE)
 
 
@@ -24,7 +25,15 @@ class Docstrings(Extension):
 
 def markdown(text: str) -> str:
     """A docstring with definition lists and fenced examples; sections stay as they are."""
-    if "\n---" not in text:  # numpy's sections have a form of their own
+    if "\n---" in text:  # numpy's sections have a form of their own
+        # Parameters that share a text have types and defaults of their own.
+        text = _GROUP.sub(
+            lambda found: "".join(
+                f"{name}\n{found['text']}" for name in found["names"].split(", ")
+            ),
+            text,
+        )
+    else:
         text = _TERM.sub(_definition, text)
         text = _EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text)
     return text

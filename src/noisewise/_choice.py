@@ -17,8 +17,8 @@ from noisewise._types import FloatArray
 @data
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """One of several values without an order: texts, numbers, booleans, None. Other objects will
-    do where the space needs not be saved.
+    """One of several values without an order: texts, numbers, booleans, None. Other objects
+    work where the space is not saved.
 
     >>> import noisewise as nw
     >>> nw.space.Choice(("adam", "sgd")).decode([0.2, 0.7])

@@ -56,6 +56,9 @@ def _main(words: list[str]) -> int:
     # What follows -- belongs to the program and is never looked at.
     cut = words.index("--") if "--" in words else len(words)
     parser = _parser()
+    if not words:
+        parser.print_help(sys.stderr)
+        return WRONG
     args, unknown = parser.parse_known_args(words[:cut])
     if unknown:
         hint = "" if cut < len(words) else " (the program to run belongs after --)"
@@ -125,18 +128,30 @@ def _program_options(add: Any) -> None:
     add("--json", metavar="KEY", help="the value is this key of JSON on stdout, such as eval.loss")
     add("--shell", action="store_true", help="give the command to the shell")
     add("--timeout", type=float, metavar="SECONDS", help="end an evaluation after this time")
-    add("--retries", type=int, default=0, help="try a failed evaluation again (default: 0)")
-    add("--workers", type=int, default=1, help="evaluations at the same time (default: 1)")
-    add("--start", action="append", default=[], metavar="NAME=VALUE", help="where to begin")
-    add("--seed", type=int, help="of the search")
+    add(
+        "--retries",
+        type=int,
+        default=0,
+        metavar="N",
+        help="further tries of a failed evaluation (0)",
+    )
+    add("--workers", type=int, default=1, metavar="N", help="evaluations at the same time (1)")
+    add(
+        "--start",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="where the search begins; repeatable",
+    )
+    add("--seed", type=int, metavar="N", help="seed of the search")
     add(
         "--seeds",
         choices=MODES,
-        help="which numbers {seed} stands for, see the guide (default: independent)",
+        help="seeds that {seed} stands for: one per evaluation, or shared (independent)",
     )
     add("--log", metavar="FILE", help="append every evaluation to this file, as a line of JSON")
     add("--quiet", action="store_true", help="no progress on stderr")
-    add("--format", choices=["text", "json"], default="text", help="of the answer on stdout")
+    add("--format", choices=["text", "json"], default="text", help="form of the answer (text)")
 
 
 def _tune_parser(commands: Any) -> None:
@@ -146,23 +161,29 @@ def _tune_parser(commands: Any) -> None:
         "tune a program's parameters; the value to minimise is the last number it prints",
         _tune,
         usage="noisewise tune --param NAME=RANGE ... --budget N [options] -- PROGRAM {NAME} ...",
-        epilog="The same command goes on after an interruption.",
+        epilog="Defaults are in parentheses. After an interruption, the same command goes on.",
     )
     _program_options(add)
-    add("--budget", type=int, required=True, help="how often the program may be evaluated")
-    add("--out", default="run.nw", metavar="FILE", help="the run's file (default: %(default)s)")
-    add("--method", default="auto", choices=_methods_to_tune(), help="(default: %(default)s)")
+    add("--budget", type=int, required=True, metavar="N", help="how often the program may run")
+    add("--out", default="run.nw", metavar="FILE", help="the run's file (%(default)s)")
+    add(
+        "--method",
+        default="auto",
+        metavar="NAME",
+        choices=_methods_to_tune(),
+        help="method, of those that `noisewise methods` lists (auto)",
+    )
     add(
         "--confirm",
         default="auto",
         metavar="N",
-        help="evaluations kept to measure the answer itself (auto)",
+        help="evaluations kept to measure the answer (auto)",
     )
-    add("--maximize", action="store_true", help="more is better")
+    add("--maximize", action="store_true", help="larger values are better")
     add(
         "--data",
         metavar="CSV",
-        help="earlier measurements, not charged: a column per parameter, value, and perhaps se",
+        help="earlier measurements, not charged: columns for the parameters, value and perhaps se",
     )
     add("--skip-rows", action="store_true", help="leave out rows of --data that cannot be used")
     add(
@@ -185,17 +206,22 @@ def _probe_parser(commands: Any) -> None:
     add = _command(
         commands,
         "probe",
-        "say how noisy a program is where the search would begin, and what would help",
+        "measure how noisy a program is where the search would begin",
         _probe,
         usage="noisewise probe --param NAME=RANGE ... [options] -- PROGRAM {NAME} ...",
     )
     _program_options(add)
-    add("--n", type=int, help="points, each evaluated twice (default: a population)")
-    add("--budget", type=int, help="say whether so many evaluations are enough to tune it")
+    add("--n", type=int, metavar="N", help="points, each evaluated twice (default: a population)")
+    add(
+        "--budget",
+        type=int,
+        metavar="N",
+        help="also say whether N evaluations are enough to tune it",
+    )
 
 
 def _show_parser(commands: Any) -> None:
-    add = _command(commands, "show", "say what a run's file holds", _show)
+    add = _command(commands, "show", "print the answer and the state of a run", _show)
     add("run", help="the run's file")
     add("--json", action="store_true", help="all of it, for scripts")
 
@@ -203,14 +229,14 @@ def _show_parser(commands: Any) -> None:
 def _report_parser(commands: Any) -> None:
     add = _command(commands, "report", "write one page about a run, with figures", _report)
     add("run", help="the run's file")
-    add("--out", metavar="FILE", help="the page to write (default: the run's file with .html)")
+    add("--out", metavar="FILE", help="the page (default: the run's file with .html)")
     add("--csv", metavar="FILE", help="also write every evaluation to this file, as a table")
 
 
 def _watch_parser(commands: Any) -> None:
     add = _command(commands, "watch", "serve the page of a run while it goes on", _watch)
     add("run", help="the run's file; it may appear later")
-    add("--port", type=int, default=0, help="of this computer (default: any free one)")
+    add("--port", type=int, default=0, metavar="N", help="port to serve on (default: any free one)")
 
 
 def _methods_parser(commands: Any) -> None:
@@ -374,6 +400,8 @@ def _watch(args: argparse.Namespace) -> int:
     path = Path(args.run)
     if path.exists():
         nw.Optimizer.load(path)  # what cannot be shown is said at once
+    else:
+        _say(f"{path} does not exist yet; the page waits for it")
     port = integer("--port", args.port, 0, most=65535)
     server = Watch(path, port, nw.__version__)
     print(server.url, flush=True)

@@ -117,7 +117,8 @@ def _rows(table: Any) -> list[dict[str, Any]]:
     names = list(table.keys() if isinstance(table, Mapping) else table.columns)
     columns = [list(table[name]) for name in names]
     if len({len(column) for column in columns}) > 1:
-        raise ValueError("the columns of X must have the same length")
+        lengths = ", ".join(str(len(column)) for column in columns)
+        raise ValueError(f"the columns of X must have the same length, got {lengths}")
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 

@@ -68,78 +68,78 @@ def minimize(
         ``fun(x, *args) -> float``, a noisy value at ``x``, or a tuple ``(value, se)`` with its
         standard error where that is known. With ``vectorized=True``, ``fun(X, *args) -> (n,)`` for
         ``X`` of shape (n, d), or a tuple of two such arrays. nan and +inf (-inf with
-        ``maximize=True``) count as failures. Values beyond 1e70 in size count as 1e70, with a
-        warning.
+        ``maximize=True``) mean that the evaluation failed. Values beyond 1e70 count as 1e70, with
+        a warning.
     x0
         Where to start; the middle of finite bounds by default. With ``space``, values by name:
         ``{"lr": 0.01}``.
     budget
-        How many evaluations are counted, everything included: a hard cap, and all of it is used.
-        A whole number; 1e3 will do for 1000.
-        An evaluation that was in flight when its worker or this process was killed is done again
-        and counted once.
+        Number of evaluations, everything included: a hard cap, and all of it is used. A whole
+        number; 1e3 is 1000. An evaluation that was running when its worker or this process was
+        killed is done again and counted once.
     bounds
-        A plain sequence of pairs, ``(low, high)`` with scalars or arrays, or
-        ``scipy.optimize.Bounds``. None or infinite sides are open; equal ones fix a coordinate.
+        A list of pairs ``(low, high)``, one per coordinate; a tuple ``(low, high)`` of numbers or
+        arrays; or ``scipy.optimize.Bounds``. None or infinite: no bound. Equal bounds fix a
+        coordinate.
     space
-        Named parameters instead of bounds: a `noisewise.Space`, or a dictionary for one. ``fun``
-        gets a dictionary of values by name in place of ``x`` (with ``vectorized=True``, a list of
-        them), and the result has ``params``, such a dictionary, beside ``x``, its point in the
-        unit cube.
+        Named parameters instead of bounds: a `noisewise.Space` or a dictionary such as
+        ``{"lr": "1e-4..1:log"}``. ``fun`` gets a dictionary of values by name (with
+        ``vectorized=True``, a list of them). In the result, ``params`` is such a dictionary and
+        ``x`` its point in the unit cube.
     sigma0
         Initial step size, in units of the coordinate with the smallest width; 0.3 of that width
-        by default. Required where a bound is missing.
+        by default. Required unless all bounds are finite.
     method
         A name of `noisewise.list_methods` or an object from `noisewise.methods`.
     rng
         None, a seed, a ``SeedSequence`` or a numpy ``Generator``: same rng, same run.
-    workers, executor
-        Worker processes, or any ``concurrent.futures.Executor``, or one of
-        `noisewise.executors`. The order in which results arrive does not change the outcome.
+    workers
+        Number of worker processes. The order in which values arrive does not change the outcome.
+    executor
+        Where evaluations run instead: one of `noisewise.executors`, or any
+        ``concurrent.futures.Executor``.
     on_error
         ``"raise"``: an exception in ``fun`` ends the run with `noisewise.EvaluationError`.
         ``"worst"``: it counts as a failed evaluation, which ranks last.
     confirm
-        Evaluations of the budget kept to measure the recommended point itself. ``"auto"``: about
-        the square root of the budget, in few dimensions some of them for a race between several
-        points, and none where re-evaluations agree exactly. 0: the value is not measured.
+        Evaluations of the budget kept to measure the recommended point. ``"auto"``: about the
+        square root of the budget; below ten dimensions some of them first choose between finalists;
+        one if there is no noise. 0: the value is not measured.
     callback
         Called after each generation with ``intermediate_result``; raising ``StopIteration``
         ends the run.
     checkpoint
         A file that keeps the run: call again with the same path to go on after an interruption,
-        or with a larger ``budget`` to go on after the end. Other arguments are refused; another
-        objective, as far as its code shows, is warned of.
+        or with a larger ``budget`` to go on after the end. Other arguments must be the same. If
+        the code of the objective has changed, a warning says so.
     extra
         Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
     progress
         Show a progress bar on stderr. Where stderr is not a terminal, a line per tenth of the
-        budget goes to the logger ``"noisewise"`` at level INFO, or to stderr if nobody listens.
+        budget goes to the logger ``"noisewise"`` at level INFO, or to stderr if it has no handler.
     timeout
-        Seconds after which an evaluation is given up. It stays charged and counts as a failure,
-        whatever ``on_error`` says. Evaluations run in processes then, one for ``workers=1``.
+        Deprecated: set it on the executor. Seconds after which an evaluation is given up. It stays
+        charged and counts as a failure, whatever ``on_error`` is.
     retries
-        How often an evaluation whose worker died is tried again, at no charge.
+        Deprecated: set it on the executor. How often an evaluation whose worker died is tried
+        again, at no charge.
     lookahead
         Candidates of the next generation that are handed out with each generation, so that no
         worker waits for its last values. None: half the workers, if the method chooses its
         population itself and that is at least twice the workers; else 0.
     late
         Close a generation while at most so many of its values are missing; they count in the
-        next one. Unlike all the rest, this makes the outcome depend on the order of results.
+        next one. The outcome then depends on the order in which values arrive.
     data
         ``(X, y)`` or ``(X, y, se)``: measurements made earlier, such as those of another run, in
         the coordinates of ``x`` or by name where there is a ``space``; see `Optimizer.add`. They
-        are not charged, and hardly do harm if they are misleading.
+        are not charged, and methods check them before they rely on them.
     seeds
         None: ``fun(x, *args)`` draws its own random numbers. Else ``fun(x, *args, seed=s)`` gets
         a seed below 2**31 for them (``vectorized=True``: an array of shape (n,)), the same after
-        a resume. ``"independent"``: one of its own for every evaluation. ``"common"``: all
-        candidates of a generation share it, so that they are compared under the same conditions;
-        re-evaluations share another one. A model, which proposes few at a time, has eight seeds
-        that take turns. ``"auto"``: early generations are evaluated under both,
-        and common seeds are kept where two of them agree better on the step to take. The
-        recommended point is always measured with independent seeds.
+        a resume. ``"independent"``: every evaluation has its own. ``"common"``: all candidates of
+        a generation share one; re-evaluations share another. ``"auto"``: early generations try
+        both. The recommended point is always measured with independent seeds.
     interrupt
         ``"raise"``: Ctrl-C raises KeyboardInterrupt when all values are in the checkpoint; its
         attribute ``result`` is the result so far. ``"return"``: that result is returned.
@@ -147,10 +147,9 @@ def minimize(
         True: larger values are better. All values that are shown, kept or returned are those of
         ``fun``.
     batch
-        Evaluations that are done at a time, such as the wells of a plate: each batch has exactly
-        so many, only the last one may be smaller. Rounds are multiples of it where the method
-        chooses them, and smaller waves are filled up with candidates of the next round. What is
-        kept to measure the answer is rounded up, so that it begins with a batch of its own.
+        Evaluations that are done at a time, such as the wells of a plate; only the last batch may
+        be smaller. Populations that the method chooses are multiples of it, and ``confirm`` is
+        rounded up to whole batches.
     constraints
         ``constraints(x, *args)``: one or several noisy values whose means must be at most 0, called
         with the arguments of ``fun`` (names and seed included) once for each call of ``fun``; both

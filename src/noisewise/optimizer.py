@@ -62,8 +62,8 @@ class Optimizer:
     >>> bool(opt.recommend().fun < 1e-2)
     True
 
-    Arguments are those of `noisewise.minimize`; ``workers`` is how many evaluations run at the
-    same time, for methods that fill their generations accordingly.
+    Arguments are those of `noisewise.minimize`. ``workers`` is how many evaluations run at the
+    same time; it decides how large generations are.
 
     lookahead
         Candidates of the next generation that are handed out with each generation, so that
@@ -76,7 +76,7 @@ class Optimizer:
     seeds
         Each trial has a ``seed`` for its random numbers; see `noisewise.minimize`.
     batch
-        Trials that `ask` hands out at a time, exactly; only the last batch may be smaller.
+        Trials that `ask` returns at a time; only the last batch may be smaller.
     """
 
     #: When the file that the run was loaded from was last written, in seconds since 1970.
@@ -178,16 +178,15 @@ class Optimizer:
     def tell(
         self, id: Any, value: Any, se: Any = None, x: Any = None, *, constraints: Any = None
     ) -> None:
-        """The value of a trial, in any order; nan or +inf (-inf with ``maximize``): this
+        """Tell the value of a trial, in any order; nan or +inf (-inf with ``maximize``): this
         evaluation failed.
 
         ``se`` is its standard error, where known. ``x`` is the point that was really measured,
         where it is not the trial's: the candidate is moved there. A measurement of the recommended
         point that is off by more than a twentieth of ``sigma0`` counts as failed. ``constraints``
         are one or several values measured with it that must be at most 0; a run has them for all
-        of its trials or for none. Sequences tell
-        several trials at once. Values of trials that were handed out before the end are accepted
-        and counted after it.
+        of its trials or for none. Sequences tell several trials at once. After the end of a run,
+        trials that were asked for before it can still be told.
         """
         several = type(id) is list or isinstance(id, (Sequence, np.ndarray))
         if not several or isinstance(id, str):
@@ -264,7 +263,7 @@ class Optimizer:
             search.tell([id], [value], errors and [errors[i]], constraints if counts else None)
 
     def add(self, X: Any, y: Any, se: Any = None) -> None:
-        """Measurements made elsewhere, at any time: points ``X`` in rows, or by name where the
+        """Add measurements made elsewhere, at any time: points ``X`` in rows, or by name where the
         problem has a space (a list of dictionaries, a dictionary of columns, a data frame), their
         values ``y`` (nan or +inf: failed) and, where known, standard errors ``se``.
 
@@ -286,7 +285,9 @@ class Optimizer:
     def _check_id(self, id: Any) -> None:
         """Raise ValueError unless ``id`` is that of a trial that is waited for."""
         if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
-            raise ValueError(f"id must be that of a trial, or a sequence of such, got {shown(id)}")
+            raise ValueError(
+                f"id must be that of a trial, such as trial.id, or several of them, got {shown(id)}"
+            )
         if self._search.holder(int(id)) is not None:
             return
         if 0 <= id < self._search.run.next_id:

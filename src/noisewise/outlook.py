@@ -28,6 +28,8 @@ _PROGRESS = 0.3
 _CLEAR = 2.0
 #: Fewer values than this say nothing about the misranking, the noise or the spread.
 ENOUGH = 5
+#: A width of the search above this part of the first one means that it has hardly narrowed.
+_NARROWED = 0.5
 #: Share of the noise in the newest values above which a falling step size is no sign of progress.
 _MOSTLY = 0.75
 #: The noise differs between points if its standard deviation at the recommended one and that of
@@ -36,6 +38,8 @@ _SAME_NOISE = 3.0
 #: A model's word about what is left to gain counts if the interval is at most this part of what the
 #: values of the search differ by. Where it is longer, noise hides most of the function.
 _RESOLVED = 0.5
+#: An improvement below this part of what the values of the search differ by is not worth saying.
+_NOTHING = 1e-3
 
 
 class RunnerUp(NamedTuple):
@@ -70,6 +74,8 @@ class Outlook:
     improvement: float = math.nan
     #: Decades of regret gained per evaluation at the end, by the fall of the step size.
     pace: float = math.nan
+    #: How wide the search still was at the end, as a part of its first width.
+    narrowed: float = math.nan
     #: Standard deviation of the noise at the candidates that were evaluated again.
     noise_elsewhere: float = math.nan
     #: Standard deviation of the values of the search, without the noise.
@@ -127,11 +133,12 @@ class Outlook:
                     "differ by little but noise: more may help"
                 )
             return "the search was still closing in when the budget ended: more should help"
+        if self.narrowed > _NARROWED:
+            return "the search had hardly narrowed when the budget ended: more should help"
         if self.estimate.kind == "exact":
             return "the step size no longer fell: more evaluations would gain little"
         return (
-            "the step size no longer fell: more evaluations average noise out, which gains with "
-            "the square root of their number"
+            "the step size no longer fell: more evaluations would gain slowly, by averaging noise"
         )
 
     def _left(self) -> str:
@@ -139,11 +146,11 @@ class Outlook:
         width, left = self.estimate.width, self.improvement
         said = f"the model expects the best point to be better by about {left:.2g}"
         if not width > 0.0:
-            return said
+            return said if left > _NOTHING * self.spread else ""
         if not width <= _RESOLVED * self.spread:
-            return f"{said}, but the noise is too large to check that: more may well help"
+            return f"{said}, but the interval is too long to check that: more may well help"
         if left <= 0.5 * width:
-            return f"{said}, less than the interval resolves"
+            return f"{said}, too little to tell from the noise"
         return f"{said}: a longer search may find it"
 
     def sentences(self, more: int | None = None) -> list[str]:
@@ -169,10 +176,7 @@ class Outlook:
             return ""
         if self.estimate.kind == "exact":
             return "no noise was seen: re-evaluations agree"
-        return (
-            f"noise makes about {self.noise_share:.0%} of the variance of the newest values; its "
-            f"standard deviation is {self.noise:.2g} at this point"
-        )
+        return f"the standard deviation of the noise is {self.noise:.2g} at this point"
 
     def _more(self, more: int | None) -> str:
         more, width = more or self.budget, self.estimate.width
@@ -184,7 +188,7 @@ class Outlook:
             f"{width:.2g} to about {self.width_after(more):.2g}"
         )
         if longer < width:
-            said += f"; a search with {more} more would know its own answer to about {longer:.2g}"
+            said += f"; a search with {more} more would end with a length of about {longer:.2g}"
         return said
 
 
@@ -201,7 +205,7 @@ def of(search: Search, found: Estimate) -> Outlook:
     known = np.isfinite(history.get("sigma", np.empty(0)))
     if known.any():
         evaluations, sigma = history["evaluations"][known], history["sigma"][known]
-        out = replace(out, pace=reserve.pace(evaluations, sigma))
+        out = replace(out, pace=reserve.pace(evaluations, sigma), narrowed=_narrowed(search))
     ledger = run.ledger
     repeats = 1.0 + ledger.reevaluation / max(1, ledger.base)
     share = _noise_share(run.seen, out.noise**2 / repeats)
@@ -215,6 +219,17 @@ def of(search: Search, found: Estimate) -> Outlook:
         improvement=improvement,
         spread=_spread(run.seen, out.noise**2 / repeats),
     )
+
+
+def _narrowed(search: Search) -> float:
+    """The width of the search distribution over that at the start, the geometric mean over the
+    coordinates."""
+    found, first = search.method.distribution(search.run.memory), search.run.setup.sigma
+    if found is None:
+        return math.nan
+    variances = found.C if found.C.ndim == 1 else np.diagonal(found.C)
+    ratios = found.sigma * np.sqrt(variances) / first
+    return float(np.exp(np.mean(np.log(ratios)))) if (ratios > 0.0).all() else math.nan
 
 
 def _runner_up(told: race.Race) -> RunnerUp | None:

@@ -59,7 +59,7 @@ class ProbeReport:
 
     >>> import noisewise as nw
     >>> nw.ProbeReport(P=0.0, kendall=0.0, top_mu=0.0, nfev=20).advice.split(": ")[1]
-    'at this scale the objective is as good as deterministic.'
+    'noise does not matter at this scale.'
     """
 
     P: float
@@ -128,7 +128,7 @@ class ProbeReport:
             return "no evaluation succeeded: nothing is known about the noise."
         share = f"ranks of repeated evaluations disagree by {self.P:.0%}"
         if self.P == 0.0:
-            return f"{share}: at this scale the objective is as good as deterministic."
+            return f"{share}: noise does not matter at this scale."
         if self.P < _NOISY:
             return (
                 f"{share}: noise hardly matters yet. It may later, when steps get small: "

@@ -44,7 +44,9 @@ def describe(x0: Any, bounds: Any, sigma0: Any) -> tuple[Box, FloatArray, float]
     if sigma0 is not None:
         sigma = positive_real("sigma0", sigma0)
     elif len(closed) < len(width):
-        raise ValueError("sigma0 is required where a bound is missing, got None")
+        raise ValueError(
+            "sigma0, the first step size, is required unless all bounds are finite, got None"
+        )
     else:
         sigma = SIGMA0_FRACTION * float(closed.min())
     box = Box.of(low, high)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: ``status`` of a result, and what it means.
 BUDGET_SPENT, STOPPED, ALL_FAILED, INTERRUPTED, RUNNING = 0, 1, 2, 3, 4
+#: So many equal values, and none that differs, are worth a warning.
+_CONSTANT = 5
 #: Rounds in a row without one success before a run gives up; they must have at least as many
 #: candidates as so many rounds of an evolution strategy.
 BARREN = 3
@@ -31,8 +33,8 @@ class Result(dict[str, Any]):
     fun, fun_se, interval
         An estimate of the expected value at ``x``, its standard error and a 95 % interval, from
         evaluations of ``x`` that were kept for this and did not choose it. With ``confirm=0``
-        there are none: ``fun`` is then the mean of the last generation, which was sampled around
-        ``x`` (on a valley it errs upwards), and the others are nan.
+        there are none: ``fun`` is then the mean of the last generation around ``x``, which is
+        usually too high, and the others are nan.
     estimate
         What ``fun`` estimates: ``"mean"``; ``"median"`` where the noise seems to have no mean;
         ``"exact"`` where re-evaluations agree exactly; ``"unknown"`` where ``x`` was not measured.
@@ -47,11 +49,11 @@ class Result(dict[str, Any]):
         Evaluations of ``x`` behind ``fun``, and how many of them failed.
     outlook
         What else is known about the answer, and what more evaluations would buy: a
-        `noisewise.outlook.Outlook`, of which `summary` makes sentences.
+        `noisewise.outlook.Outlook`; `summary` says it in sentences.
     history, diagnostics
         Dictionaries of arrays, one entry per generation.
     warnings
-        Sentences about what the method could not rely on; empty if all is well.
+        Sentences about what to be careful with; empty if all is well.
     method, success, status, message
         What ran and how it ended.
     maximize
@@ -124,7 +126,8 @@ class Result(dict[str, Any]):
             ("best observed", f"{self.fun_best_observed:.6g} (the luckiest draw)"),
             (
                 "nfev",
-                f"{self.nfev} ({self.n_reevaluations} re-evaluations, {self.n_failures} failed)",
+                f"{self.nfev} ({_many(self.n_reevaluations, 're-evaluation')}, "
+                f"{self.n_failures} failed)",
             ),
             ("nit", str(self.nit)),
             ("method", str(self.method)),
@@ -205,7 +208,10 @@ def of(search: Search) -> Result:
         outlook=outlook.of(search, best),
         history=_history(run),
         diagnostics=told.diagnostics,
-        warnings=_warnings(best, status) + _unused(run.unused, search.method.name) + told.warnings,
+        warnings=_warnings(best, status)
+        + _constant(run)
+        + _unused(run.unused, search.method.name)
+        + told.warnings,
         success=status in (BUDGET_SPENT, STOPPED) and lucky,
         status=status,
         message=_message(search, status, lucky, more, told.deterministic is True),
@@ -293,6 +299,16 @@ def _unused(rows: int, method: str) -> list[str]:
     if rows == 0:
         return []
     return [f"method {method} had no use for {rows} rows of earlier data when they were added"]
+
+
+def _constant(run: Run) -> list[str]:
+    """What the user should know where no candidate was better than another."""
+    history, n = run.history.as_dict(), run.ledger.told - run.ledger.failures
+    values = np.concatenate([history["best_value"], history["mean_value"], [run.best_value]])
+    good = values[np.isfinite(values)]
+    if n < _CONSTANT or len(good) < 3 or good.min() < good.max():
+        return []
+    return [f"all {n} values are equal: does the objective use its parameters?"]
 
 
 def _warnings(best: Estimate, status: int) -> list[str]:

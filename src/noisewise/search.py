@@ -115,7 +115,8 @@ class Search:
         run.current = population
         self._request(population)
         lookahead = min(run.setup.lookahead, k - 1)
-        if lookahead > 0 and run.ledger.free >= lookahead + 2.0 * k * cost:
+        enough = run.ledger.free >= lookahead + 2.0 * k * cost
+        if lookahead > 0 and enough and self.method.overlaps(run.memory):
             self._look_ahead(lookahead, now)
         if not population.pending:  # all of it was evaluated early
             self._settle()

@@ -11,11 +11,11 @@ from noisewise._types import FloatArray
 
 @dataclass(slots=True, eq=False)
 class Trial:
-    """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` wants back.
+    """One evaluation to do: ``x`` is the point, ``id`` is what `Optimizer.tell` takes.
 
-    ``kind`` is "candidate", "reevaluation" or "confirmation". ``params`` are the values by name
-    where the problem has a `Space`, else None. ``seed`` is for the evaluation's random numbers
-    where the run hands out seeds, else None.
+    ``kind`` is "candidate", "reevaluation", "finalist" or "confirmation". ``params`` are the
+    values by name where the problem has a `Space`, else None. ``seed`` is for the evaluation's
+    random numbers where the run hands out seeds, else None.
 
     >>> import numpy as np, noisewise as nw
     >>> opt = nw.Optimizer([0.0, 0.0], sigma0=1.0, budget=100, rng=0)

@@ -35,7 +35,7 @@ def expected_weights(
 ) -> FloatArray:
     """The weight of each candidate, averaged over what its rank may be.
 
-    Say what is known of the candidates in one of two ways:
+    Give what is known about the candidates in one of two ways:
 
     values, scale
         Estimates of f, one per candidate (smaller is better), and their standard errors: one
@@ -95,7 +95,7 @@ def _table(values: Any, scale: Any, draws: Any, n: int, rng: Any) -> FloatArray:
     """Possible values, (rankings, candidates)."""
     if draws is not None:
         if values is not None or scale is not None:
-            raise ValueError("give either values and scale or draws, not both")
+            raise ValueError("values and scale must not be given with draws, got both")
         table = _array("draws", draws)
         if table.ndim != 2 or 0 in table.shape:
             raise ValueError(
@@ -103,7 +103,7 @@ def _table(values: Any, scale: Any, draws: Any, n: int, rng: Any) -> FloatArray:
             )
         return table
     if values is None or scale is None:
-        raise ValueError("give values and scale, or draws")
+        raise ValueError("values and scale, or draws, must be given, got neither")
     y, s = _array("values", values), _array("scale", scale)
     if y.ndim != 1 or len(y) == 0:
         raise ValueError(f"values must be one number per candidate, got shape {y.shape}")
@@ -112,7 +112,7 @@ def _table(values: Any, scale: Any, draws: Any, n: int, rng: Any) -> FloatArray:
             f"scale must be one number or one per candidate ({len(y)}), got shape {s.shape}"
         )
     if not (np.isfinite(s).all() and (s >= 0.0).all()):
-        raise ValueError("scale must be finite and not negative")
+        raise ValueError(f"scale must be finite and not negative, got {shown(scale)}")
     if not s.any():  # ranks at face value
         return y[None]
     return np.asarray(y + s * generators(rng)[0].normal(size=(n, len(y))))

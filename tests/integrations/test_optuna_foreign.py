@@ -177,12 +177,22 @@ def test_the_recommendation_does_not_depend_on_who_asks() -> None:
     assert recommended_params(study).params == fresh.points.named.decode(mine.replay.recommend().x)
 
 
-@pytest.mark.parametrize("method", ["cma-es", "sep-cma-es", "auto"])
-def test_a_point_far_away_is_moved_to_where_samples_are(method: str) -> None:
-    settings = Settings(np.full(3, 0.5), 0.02, get(method), 1, 1, (2000,))
-    replay = Replay(settings)
+def _begun(method: str) -> Replay:
+    """A run of which the first candidates are evaluated."""
+    replay = Replay(Settings(np.full(3, 0.5), 0.02, get(method), 1, 1, (2000,)))
     for id in list(replay.open):
         replay.answer(id, float(id))
+    return replay
+
+
+def test_a_model_learns_a_point_where_it_is() -> None:
+    far = np.ones(3)
+    np.testing.assert_array_equal(_begun("auto")._injected(far), far)
+
+
+@pytest.mark.parametrize("method", ["cma-es", "sep-cma-es", "watchful"])
+def test_a_point_far_away_is_moved_to_where_samples_are(method: str) -> None:
+    replay = _begun(method)
     far, near = np.ones(3), replay._opt.recommend().x + 1e-4
     search = replay._opt.method.distribution(replay._opt._run.memory)
     assert search is not None

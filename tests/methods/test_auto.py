@@ -166,6 +166,21 @@ def test_a_long_run_is_opened_by_the_model() -> None:
     assert "a model handed over after 100 values" in opt.result().message
 
 
+def test_nothing_of_the_model_is_left_when_the_strategy_goes_on() -> None:
+    """With workers, rounds overlap, but not those on both sides of the hand-over."""
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0), workers=4, lookahead=2)
+    ahead = []
+    while opt._run.memory.strategy is None:
+        trials = opt.ask()
+        ahead.append(opt._run.next is not None)
+        for trial in trials:
+            opt.tell(trial.id, weak_noise(trial))
+    assert ahead[0]
+    assert not ahead[-1]
+    assert 100 <= opt._run.memory.handed_over < 108
+    assert opt._run.memory.strategy.state.sigma < 0.1
+
+
 @pytest.mark.parametrize("value", [pure_noise, lambda trial: float("nan")])
 def test_the_strategy_begins_anew_where_noise_is_strong(value: Any) -> None:
     """After 15 values, from the start of the run; without any success, too."""

@@ -130,7 +130,7 @@ def test_the_page_and_the_data_say_it() -> None:
     told = facts.of(run(loss, 300, 1, 0.1), "run")
     shown, clear = page(told), sum(i.clear for i in told.importances)
     assert 1 <= shown.count("of the ranks<") == clear
-    rest = shown.partition("Could be chance: ")[2].partition(" of the ranks.")[0]
+    rest = shown.partition("Not clear: ")[2].partition(" of the ranks.")[0]
     assert rest.count("%") == 4 - clear
     assert f"newest {told.compared} candidates" in shown
     listed = text.as_data(told)["importance"]

@@ -49,7 +49,7 @@ class Template:
         for name in sorted(used - {*known, SEED}):
             raise ValueError(
                 f"the command has the placeholder {{{name}}}, but there is no --param {name}=...; "
-                f"for these very characters write {{{{{name}}}}}"
+                f"to keep {{{name}}} as it is, write {{{{{name}}}}}"
             )
         for name in known:
             if name not in used:

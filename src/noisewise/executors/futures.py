@@ -150,10 +150,10 @@ class PoolSpec(Spec):
 def pool(
     executor: Executor, *, workers: int | None = None, timeout: float | None = None
 ) -> PoolSpec:
-    """Any ``concurrent.futures.Executor`` with limits, for ``executor=``; yours to shut down.
+    """Any ``concurrent.futures.Executor`` with limits, for ``executor=``. It is not shut down.
 
-    ``workers`` is how many evaluations it runs at the same time: what Python's own executors say
-    themselves. ``timeout`` is in seconds from when an evaluation is handed over; one that takes
+    ``workers`` is how many evaluations it runs at the same time; Python's own executors know it.
+    ``timeout`` is in seconds from when an evaluation is handed over; one that takes
     longer counts as failed but may keep its worker busy until it ends.
 
     >>> from concurrent.futures import ThreadPoolExecutor

@@ -96,5 +96,8 @@ def resolve(method: str | Method) -> Method:
         return get(method)
     if isinstance(method, Method):
         return method
+    if isinstance(method, type) and issubclass(method, Method):
+        name = method.__name__
+        raise ValueError(f"method must be a method object, such as {name}(), got the class {name}")
     known = ", ".join(names())
     raise ValueError(f"method must be one of {known} or a method object, got {shown(method)}")

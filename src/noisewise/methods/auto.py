@@ -260,8 +260,17 @@ class Auto(Method):
         return method.origin(inner)
 
     def lookahead(self, memory: AutoMemory, workers: int) -> int:
+        if memory.opening:  # most rounds are those of the strategy
+            return self._watchful.lookahead(self._watchful.start(memory.setup), workers)
         method, inner = self._charge(memory)
         return method.lookahead(inner, workers)
+
+    def overlaps(self, memory: AutoMemory) -> bool:
+        """Not in the last round of an opening: what the model proposes can be far from where the
+        strategy will sample, and would lengthen its steps."""
+        if memory.model is None or not memory.opening:
+            return True
+        return memory.learnt + 2 * memory.model.batch < memory.opening
 
     def explain(self, memory: AutoMemory) -> Explanation:
         method, inner = self._charge(memory)

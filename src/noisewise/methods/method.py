@@ -246,6 +246,10 @@ class Method(ABC):
         """Candidates of the next round worth handing out early, so that no worker waits."""
         return 0
 
+    def overlaps(self, memory: Any) -> bool:
+        """Whether candidates of the next round can be handed out with this one."""
+        return True
+
 
 @lru_cache(maxsize=256)
 def everyone(k: int) -> IntArray:

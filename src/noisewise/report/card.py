@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noisewise.outlook import constrained, estimated, misranking_said
-from noisewise.report.words import number
+from noisewise.report.words import counted, number
 
 if TYPE_CHECKING:
     from noisewise.result import Result
@@ -25,8 +25,8 @@ def card(result: Result) -> str:
         "x (recommended)": _listed(result.x),
         "fun (estimated there)": estimated(result.fun, result.interval, result.estimate, n, failed),
         "luckiest draw": f"{number(result.fun_best_observed)}, too good to be true under noise",
-        "evaluations": f"{result.nfev} ({result.n_reevaluations} re-evaluations, "
-        f"{result.n_failures} failed) in {result.nit} generations",
+        "evaluations": f"{result.nfev} ({counted(result.n_reevaluations, 're-evaluation')}, "
+        f"{result.n_failures} failed) in {counted(result.nit, 'generation')}",
     }
     if "constraints" in result:
         means, errors = result.constraints, result.constraints_se

@@ -23,6 +23,8 @@ from noisewise.result import Result
 from noisewise.run import Run
 from noisewise.space import Choice, Space
 
+#: Parts of the budget that are named even if there are none of them.
+_ALWAYS = ("new candidates", "re-evaluations", "confirming the answer", "not spent")
 #: Newest candidates among which parameters are compared, and most parameters.
 _COMPARED, _COMPARED_UP_TO = 400, 50
 
@@ -131,6 +133,13 @@ class Facts:
     bounds: FloatArray
     space: Space | None
 
+    @property
+    def constant(self) -> bool:
+        """Whether there is more than one value, and all are the same."""
+        values = self.evaluations.values
+        good = values[np.isfinite(values)]
+        return len(good) > 1 and bool(np.ptp(good) == 0.0)
+
 
 def of(opt: Optimizer, title: str) -> Facts:
     """The facts of a run, ended or not. What `Optimizer.extra` says about names
@@ -166,7 +175,7 @@ def of(opt: Optimizer, title: str) -> Facts:
         spent=opt.spent,
         kept=run.ledger.reserve,
         generations=int(result.nit),
-        parts=_parts(run),
+        parts=_parts(run, int(result.n_confirmations) if opt.done else None),
         failures=int(result.n_failures),
         misranking=float(result.misranking),
         misranking_n=int(result.misranking_n),
@@ -225,8 +234,9 @@ def _ranges(opt: Optimizer, space: Space | None) -> dict[str, str]:
     }
 
 
-def _parts(run: Run) -> dict[str, int]:
-    """Evaluations whose values are known, by what they were for, and the rest of the budget."""
+def _parts(run: Run, confirmed: int | None) -> dict[str, int]:
+    """Evaluations whose values are known, by what they were for, and the rest of the budget.
+    ``confirmed`` of them are behind the estimate of a run that has ended."""
     ledger, current, later = run.ledger, run.current, run.next
     slots = [slot for _, slot in current.pending.values()] if current else []
     waiting = {SEARCH: 0, RACE: 0, CONFIRMATION: 0}
@@ -234,16 +244,17 @@ def _parts(run: Run) -> dict[str, int]:
         waiting[current.kind] = len(slots)
     again = sum(slot > 0 for slot in slots) if waiting[SEARCH] else 0
     ahead = len(later.pending) if later else 0
+    measured = ledger.confirmation - waiting[CONFIRMATION]
+    behind = measured if confirmed is None else min(confirmed, measured)
     parts = {
         "new candidates": ledger.base - (waiting[SEARCH] - again) - ahead,
         "re-evaluations": ledger.reevaluation - again,
         "choosing between finalists": ledger.race - waiting[RACE],
-        "confirming the answer": ledger.confirmation - waiting[CONFIRMATION],
+        "measuring earlier answers": measured - behind,
+        "confirming the answer": behind,
         "not spent": ledger.budget - ledger.told,
     }
-    if not ledger.race:
-        del parts["choosing between finalists"]
-    return parts
+    return {what: n for what, n in parts.items() if n or what in _ALWAYS}
 
 
 def _space(opt: Optimizer) -> Space | None:

@@ -60,7 +60,7 @@ def _head(facts: Facts) -> str:
     if not math.isnan(facts.began):
         rows["Started"] = day(facts.began)
         if facts.written >= facts.began:
-            name = "Lasted" if facts.done else "Running for"
+            name = "Lasted" if facts.done else "Time so far"
             rows[name] = lasting(facts.written - facts.began)
     rows["Seed"] = "none given" if facts.seed is None else str(facts.seed)
     rows["Evaluations"] = f"{facts.spent} of {facts.budget}"
@@ -78,7 +78,7 @@ def _answer(facts: Facts) -> str:
     )
     early = "" if facts.done else paragraph("The run has not ended yet.", "warning")
     so_far = "Recommended" if facts.done else "Recommended so far"
-    heading = "Nothing to recommend" if nothing(facts) else so_far
+    heading = f"Nothing to recommend{'' if facts.done else ' yet'}" if nothing(facts) else so_far
     better = "larger is better" if facts.maximize else "smaller is better"
     return (
         f'{early}<h2>{heading}</h2><div class="answer"><div>{_recommended(facts)}</div>'
@@ -123,7 +123,7 @@ def _downloads(facts: Facts) -> str:
     n = min(len(seen), _DOWNLOADED)
     which = "all" if n == facts.spent else "the newest"
     many = f"{which} {counted(n, 'evaluation')}" if n > 1 else "1 evaluation"
-    said = f"A table of {many}, one row each."
+    said = f"A table of {many}."
     if n < len(seen):
         said += f" noisewise report --csv writes {len(seen)} of them."
     return (

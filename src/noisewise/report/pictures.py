@@ -20,7 +20,7 @@ from noisewise.report.words import counted
 #: Most generations that a figure shows.
 _POINTS = 400
 _CAPTIONS = {
-    "misranking": "How much two rankings of the same candidates disagree: 0 not at all.",
+    "misranking": "How much two rankings of the same candidates disagree; 0: not at all.",
     "sigma": "Scale of the search; it falls while the search closes in.",
     "population": "Candidates per generation; more of them average noise out.",
     "c_mean": "Part of each step that is taken; smaller parts average noise out.",
@@ -48,6 +48,8 @@ def thinned(history: dict[str, FloatArray], most: int) -> dict[str, FloatArray]:
 def pictures(facts: Facts) -> Pictures:
     """All figures of a run."""
     out, seen = Pictures(), facts.evaluations
+    if facts.constant:
+        return out
     shown = thinned(facts.history, _POINTS)
     if facts.generations:
         out.x = shown["evaluations"]
@@ -95,7 +97,9 @@ def _values(facts: Facts, band: Band | None, out: Pictures) -> str:
         out.readings["values-narrow"] = out.readings["values"]
     keys = [('<circle class="dots" cx="13" cy="5" r="3"/>', "one evaluation")]
     if "finalist" in facts.evaluations.purpose or "confirmation" in facts.evaluations.purpose:
-        keys.append(('<circle class="final" cx="13" cy="5" r="3"/>', "of a finalist or the answer"))
+        keys.append(
+            ('<circle class="final" cx="13" cy="5" r="3"/>', "one of a finalist or the answer")
+        )
     if len(means[0]) > 1:
         keys.append(('<path class="aside" d="M0 5L26 5"/>', "mean of a generation, before that"))
     if band is not None:
@@ -108,7 +112,7 @@ def _values(facts: Facts, band: Band | None, out: Pictures) -> str:
     if facts.maximize:
         said = said.replace("lowest", "highest")
     hint = "Move over a figure, or focus it and use the arrow keys, to read values."
-    said = said if band is not None else ""
+    said = said if band is not None and not facts.exact else ""
     return (
         f'<p class="soft noprint">{hint}</p>'
         + _figure("values", "Values", wide, _keys(keys), said, "broad")

@@ -12,10 +12,19 @@ from noisewise.report import svg
 from noisewise.report.facts import Facts, Spread
 from noisewise.report.pictures import thinned
 from noisewise.report.text import prospects
-from noisewise.report.words import counted, number, sentence
+from noisewise.report.words import counted, ended, number, sentence
 
 #: Most rows of the table of generations.
 _ROWS = 40
+#: Classes of the parts of the budget.
+_COLOURS = {
+    "new candidates": "p0",
+    "re-evaluations": "p1",
+    "choosing between finalists": "p2",
+    "measuring earlier answers": "p4",
+    "confirming the answer": "p3",
+    "not spent": "free",
+}
 _COLUMNS = {
     "evaluations": "evaluations",
     "mean_value": "mean value",
@@ -35,7 +44,7 @@ def paragraph(text: str, kind: str = "") -> str:
 
 def warnings(facts: Facts) -> str:
     """What the user should know before trusting the answer."""
-    return "".join(paragraph(f"{sentence(text)}.", "warning") for text in facts.warnings)
+    return "".join(paragraph(ended(sentence(text)), "warning") for text in facts.warnings)
 
 
 def more(facts: Facts) -> str:
@@ -53,15 +62,14 @@ def happened(facts: Facts) -> str:
 
 def budget(facts: Facts) -> str:
     """Evaluations by what they were for, as a bar and a table."""
-    parts = list(facts.parts.items())
     bar = "".join(
-        f'<div class="{_colour(j, what)}" style="width:{100 * n / facts.budget:.3f}%"></div>'
-        for j, (what, n) in enumerate(parts)
+        f'<div class="{_COLOURS[what]}" style="width:{100 * n / facts.budget:.3f}%"></div>'
+        for what, n in facts.parts.items()
     )
     rows = "".join(
-        f'<tr><td><span class="swatch {_colour(j, what)}"></span> {escape(what)}</td>'
-        f'<td class="n">{n}</td><td class="n">{n / facts.budget:.0%}</td></tr>'
-        for j, (what, n) in enumerate(parts)
+        f'<tr><td><span class="swatch {_COLOURS[what]}"></span> {escape(what)}</td>'
+        f'<td class="n">{n}</td><td class="n">{_percent(n / facts.budget)}</td></tr>'
+        for what, n in facts.parts.items()
         if n
     )
     failed = f"{counted(facts.failures, 'evaluation')} failed, counted and ranked last."
@@ -69,13 +77,13 @@ def budget(facts: Facts) -> str:
     return f'<div class="bar" aria-hidden="true">{bar}</div><table>{rows}</table>{said}'
 
 
-def _colour(j: int, what: str) -> str:
-    return "free" if what == "not spent" else f"p{j}"
+def _percent(part: float) -> str:
+    return "< 1%" if 0.0 < part < 0.005 else f"{part:.0%}"
 
 
 def importance(facts: Facts) -> str:
     """How much of the ranks each parameter explains."""
-    if not facts.importances:
+    if not facts.importances or facts.constant:
         return ""
     of = "ranks" if facts.compared else "variance"
     rows = "".join(
@@ -89,24 +97,22 @@ def importance(facts: Facts) -> str:
         f"<bdi>{escape(i.name)}</bdi> {i.share:.0%}" for i in facts.importances if not i.clear
     )
     if rest:
-        rows += f'<div class="row">Could be chance: {rest} of the {of}.</div>'
+        rows += f'<div class="row">Not clear: {rest} of the {of}.</div>'
     method = (
-        f"How much of the ranking of candidates within a generation each parameter explains on its "
-        f"own (a value and its square, or one level per word), averaged over the newest "
-        f"{counted(facts.compared, 'candidate')}, less what chance explains. The rest is noise, "
-        "the other parameters, and what parameters do only together."
+        "How much of the ranking within a generation each parameter explains on its own, less what "
+        f"chance explains, over the newest {counted(facts.compared, 'candidate')}. The rest is "
+        "noise and what several parameters do together."
     )
     limits = (
-        "It holds for the region that was searched and for the widths it was searched with, which "
-        "the next section shows: the search narrows what matters most, so that late in a run all "
-        "parameters seem to matter alike. What could be chance may have an effect all the same."
+        "Not clear: chance could explain it. The search narrows what matters most, so a parameter "
+        "that settled early may have little effect among these candidates."
     )
     if not facts.compared:
         method = (
-            "The part of the variance of the model's values over the whole range that a parameter "
-            "takes part in, alone or together with others: the parts may add up to more than one."
+            "How much of the variation of the model over all ranges each parameter takes part in, "
+            "alone or with others; the parts may add up to more than 100 %."
         )
-        limits = "Chance: the model is less sure of the effect than the effect is large."
+        limits = "Not clear: the model is not sure of the effect." if rest else ""
     return f'{paragraph(method, "soft")}<div class="spread">{rows}</div>{paragraph(limits, "soft")}'
 
 
@@ -121,7 +127,8 @@ def spread(facts: Facts) -> str:
         return ""
     rows = []
     for s in facts.spreads:
-        said = f"{s.value}, mostly between {s.low} and {s.high}"
+        around = f", mostly between {s.low} and {s.high}" if s.low != s.high else ""
+        said = f"{s.value}{around}"
         track = ""
         if s.at is not None and s.share is not None:
             left, right = max(0.0, s.at - s.share), min(1.0, s.at + s.share)
@@ -136,10 +143,10 @@ def spread(facts: Facts) -> str:
         # The name may be written from right to left, or try to turn what follows.
         rows.append(f'<div class="row"><bdi>{escape(s.name)}</bdi>: {escape(said)}{track}</div>')
     meaning = (
-        "The mark is the recommendation, the band one standard deviation of the last candidates "
-        "to either side, over the whole range of the parameter. A narrow band: the search "
-        "settled there, which under strong noise is no proof. A wide one: the parameter matters "
-        "little, or the budget did not suffice to tell."
+        "The mark is the recommendation. The band is one standard deviation of the last candidates "
+        "to either side, within the range of the parameter. A narrow band means that the search "
+        "settled there, which proves little under strong noise. A wide one means that the "
+        "parameter matters little or that the budget was too small to tell."
     )
     return f'{paragraph(meaning, "soft")}<div class="spread">{"".join(rows)}</div>'
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from noisewise.outlook import Outlook, estimated
 from noisewise.report.facts import Facts, Limits
-from noisewise.report.words import counted, number, printable, sentence, valued
+from noisewise.report.words import counted, ended, number, printable, sentence, valued
 
 
 def summary(facts: Facts) -> str:
@@ -24,7 +24,7 @@ def summary(facts: Facts) -> str:
     lines += _wrapped(f"Budget: {spending(facts)}.")
     lines += _wrapped(f"Method: {facts.method}; {facts.message}.")
     for warning in facts.warnings:
-        lines += _wrapped(f"Warning: {warning}.")
+        lines += _wrapped(f"Warning: {ended(warning)}")
     if facts.command and not nothing(facts):
         lines += ["", "Use it:", f"  {printable(facts.command)}"]
     return "\n".join(lines)
@@ -72,6 +72,8 @@ def prospects(facts: Facts) -> list[str]:
 def basis(facts: Facts) -> str:
     """What the estimate is the mean of."""
     if math.isnan(facts.value):
+        if not facts.spent:
+            return "there are no evaluations yet."
         return (
             "no evaluation has succeeded around the recommendation yet."
             if nothing(facts) or facts.done
@@ -81,7 +83,7 @@ def basis(facts: Facts) -> str:
     if facts.kind == "exact":
         return "no noise was seen."
     if facts.confirmed:
-        return f"the {facts.kind} of {values} of this very point."
+        return f"the {facts.kind} of {values} of this point."
     if not facts.done and facts.kept:
         kept = counted(facts.kept, "evaluation")
         return f"what the method expects here so far; kept to measure the answer: {kept}."
@@ -99,11 +101,13 @@ def luck(facts: Facts) -> str:
         return f"{number(facts.luckiest_value)} is the only value so far."
     best = "largest" if facts.maximize else "smallest"
     said = f"{number(facts.luckiest_value)} is the {best} of {counted(facts.spent, 'value')}"
+    if facts.constant:
+        return f"{said}: all are the same."
     if facts.exact:
         return f"{said}. Repeated evaluations agreed exactly, so there is no luck in it."
     return (
-        f"{said}. Do not trust it: the best of many noisy values is best because its noise "
-        "was. Measured again, the same point would be worse on average."
+        f"{said}. Do not trust it: the best of many noisy values is lucky. Measured again, its "
+        "point would be worse on average."
     )
 
 

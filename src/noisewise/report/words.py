@@ -33,6 +33,11 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def ended(text: str) -> str:
+    """``text`` with a full stop, unless it is a question."""
+    return text if text.endswith("?") else f"{text}."
+
+
 def counted(n: int, thing: str) -> str:
     """A number of things: 1 failure, 2 failures."""
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

@@ -18,6 +18,7 @@ from noisewise_bench.experiments import (
     ladder,
     mismatch,
     mixed,
+    opening,
     optuna_samplers,
     policies,
     scale,
@@ -33,7 +34,7 @@ STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
     for module in (
         *(ablation, auto, baselines, estimators, hindsight, ladder),
-        *(optuna_samplers, scale, tasks),
+        *(opening, optuna_samplers, scale, tasks),
     )
 }
 #: Studies whose rows are not those of a campaign.

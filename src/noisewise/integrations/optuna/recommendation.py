@@ -38,7 +38,7 @@ class Recommended:
 
     All of ``n_trials`` are spent on the search; trials after the last of them measure the
     recommendation. ``value``, ``standard_error``, ``interval`` and ``kind`` are the estimate from
-    the ``n_values`` trials that measured these very parameters after they had been chosen, as
+    the ``n_values`` trials that measured these parameters after they had been chosen, as
     ``fun``, ``fun_se``, ``interval`` and ``estimate`` of a `noisewise.Result` are, and as text
     they are shown in the same words. ``n_failures`` such trials failed; the estimate is about the
     others. Where fewer than two succeeded, ``n_values`` is 0 and ``kind`` "unknown": ``value`` is
