@@ -7,6 +7,8 @@ import signal
 import sys
 from collections.abc import Generator
 
+import noisewise_bench  # isort: skip # noqa: F401 - fixes the arithmetic before numpy is loaded
+
 import pytest
 from hypothesis import HealthCheck, settings
 

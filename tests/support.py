@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import noisewise as nw
 from contracts.toy import Toy
@@ -24,8 +25,14 @@ from noisewise.methods import CMAES, RBPEM, Method, NoiseModel, Resample
 from noisewise.methods.method import Setup
 from noisewise.noise.samples import Samples
 from noisewise.population import Population
+from noisewise_bench import arithmetic
 
 Value = Callable[[nw.Trial], float]
+
+#: For tests that compare with digests in the repository.
+same_arithmetic = pytest.mark.skipif(
+    not arithmetic.fixed(), reason="numpy rounds otherwise on this processor"
+)
 
 
 def noisy(trial: nw.Trial) -> float:

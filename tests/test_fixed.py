@@ -28,6 +28,11 @@ def sphere(x: Any) -> float:
     return float(x[0] ** 2 + x[2] ** 2)
 
 
+def short_sphere(x: Any) -> float:
+    """The same without the fixed coordinates, to the bit: `x @ x` may round otherwise."""
+    return float(x[0] ** 2 + x[1] ** 2)
+
+
 @pytest.mark.parametrize("d", [1, 2, 5])
 @given(data=st.data())
 def test_the_box_leaves_out_what_is_fixed_and_puts_it_back(d: int, data: st.DataObject) -> None:
@@ -68,7 +73,7 @@ def test_methods_see_the_free_coordinates_only(named_method: Method) -> None:
     if named_method.name == "pem":
         pytest.skip("its draws are functions of whole points")
     r = nw.minimize(sphere, bounds=BOUNDS, method=named_method, **options)
-    twin = nw.minimize(lambda x: float(x @ x), bounds=FREE, method=named_method, **options)
+    twin = nw.minimize(short_sphere, bounds=FREE, method=named_method, **options)
     assert r.x.tolist() == [twin.x[0], 2.5, twin.x[1], -7.0]
     assert (r.fun, r.nfev) == (twin.fun, twin.nfev)
     assert r.x_best_observed.tolist()[1::2] == [2.5, -7.0]

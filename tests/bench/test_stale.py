@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import support
 from noisewise_bench import as_run, behaviour, campaign, headline, stale, stamps
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.study import Scope, Study, collect, versus, write
@@ -35,6 +36,7 @@ def fresh() -> Iterator[None]:
         cache.cache_clear()
 
 
+@support.same_arithmetic
 @pytest.mark.untraced
 @pytest.mark.parametrize("page", stale.pages(ROOT))
 def test_a_page_is_of_this_code_or_says_that_it_is_not(page: str) -> None:

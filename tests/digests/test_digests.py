@@ -14,6 +14,7 @@ _FILE = Path(__file__).with_name("digests.json")
 PINNED: dict[str, dict[str, str]] = json.loads(_FILE.read_text(encoding="utf-8"))
 
 
+@support.same_arithmetic
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.untraced if n != "auto" else ()) for n in sorted(PINNED)],
