@@ -313,8 +313,16 @@ def constrained(
     return f"{said}, met with probability {chance:.2g}"
 
 
+#: Larger numbers are written with an exponent.
+_PLAIN = 1e6
+
+
 def rounded(value: float, interval: tuple[float, float]) -> tuple[str, str, str]:
-    """Value and ends with as many digits as the length of the interval justifies."""
+    """Value and ends with as many digits as the length of the interval justifies.
+
+    >>> rounded(1234.5, (700.0, 2000.0))
+    ('1200', '700', '2000')
+    """
     width = interval[1] - interval[0]
     said, low, high = (_digits(one, width) for one in (value, *interval))
     return said, low, high
@@ -324,7 +332,8 @@ def _digits(value: float, width: float) -> str:
     if not width > 0.0 or not math.isfinite(width):
         return f"{value:.6g}"
     digits = 2 + math.floor(math.log10(max(abs(value), width))) - math.floor(math.log10(width))
-    return f"{value:.{min(max(digits, 2), 12)}g}"
+    said = f"{value:.{min(max(digits, 2), 12)}g}"
+    return f"{float(said):.0f}" if "e+" in said and abs(value) < _PLAIN else said
 
 
 def misranking_said(value: float, count: int) -> str:

@@ -150,6 +150,34 @@ def test_the_command(
     assert page.read_text().count("What it says.\n\nTwo things.\n\n### Return of") == 1
 
 
+def test_the_long_tier_has_a_page_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = {(case.env, case.budget) for case in compare_cases(TIERS["long"])}
+    assert {("Acrobot-v1", 5000), ("Pendulum-v1", 5000)} <= wanted
+    few = [Case("CartPole-v1", (), 20, m, 1) for m in ("cma-es", "peer/random")]
+    slow = [replace(case, env="Hopper-v5") for case in few]
+    monkeypatch.setattr(policies, "compare_cases", lambda tier: [*few, *slow])
+    rows = {case: Outcome(1.0, 20, 1.0) for case in [*few, *slow]}
+    monkeypatch.setattr(policies, "run", lambda cases, db, say: rows)
+    monkeypatch.setattr(policies, "kept", lambda cases, db: (rows, {"cma-es": {"1"}}))
+    assert policies.main(["--tier", "long", "--out", str(tmp_path)]) == 0
+    text = (tmp_path / "policies-long.md").read_text()
+    assert "experiments policies --tier long` (" in text
+    first, second = text.split("### ")[1:3]
+    assert "CartPole" in first
+    assert "Hopper" not in first
+    assert second.startswith("LunarLander and MuJoCo")
+    assert sorted(path.name for path in tmp_path.glob("*.csv")) == [
+        "policies-long-1.csv",
+        "policies-long-2.csv",
+        "policies-long-3.csv",
+    ]
+    with pytest.raises(SystemExit):
+        policies.main(["--tier", "long", "--parts", "speed", "--out", str(tmp_path)])
+    assert "has the part compare only" in capsys.readouterr().err
+
+
 def test_speed_and_size_in_short() -> None:
     speed = speed_table(quick=True)
     assert [row[0] for row in speed.rows] == list(SIMULATORS)

@@ -93,6 +93,13 @@ def test_actions_of_what_is_no_known_space():
         ranges(object())
 
 
+def test_a_box_without_a_dtype_is_of_floats():
+    class Space:
+        low, high = -np.ones(2), np.ones(2)
+
+    assert of_space(Space).action(np.zeros(2)).dtype == np.float64
+
+
 def test_from_dict_is_the_inverse():
     for actions in (Numbered(3, 1), Bounded((-math.inf, 0.0), (math.inf, 1.0), (2, 1))):
         assert from_dict(actions.as_dict()) == actions

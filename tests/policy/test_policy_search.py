@@ -42,6 +42,29 @@ def test_large_units_of_observations_do_not_matter():
         assert unit / 10.0 < policy.scaling.scale[0] < unit * 10.0
 
 
+def test_small_units_of_observations_do_not_matter():
+    """The first random policies see nothing; they are flown again in the scale that they found."""
+    for unit in (1e-3, 1e-7):
+        Point.episodes = 0
+        policy = nw.policy.search(Point, env_kwargs={"unit": unit}, budget=120, rng=2, **FAST)
+        assert Point.episodes == policy.episodes == 120
+        assert policy.result.nfev == 100
+        assert policy.evaluate(100).mean() > -1.5
+        assert unit < policy.scaling.scale[0] < unit * 10.0
+
+
+class Glitch(Point):
+    def step(self, action):
+        seen, *rest = super().step(action)
+        return seen * np.nan if self.left == 2 and self.rng.random() < 0.1 else seen, *rest
+
+
+def test_an_observation_that_is_no_number_does_not_enter_the_scaling():
+    plain, glitch = (nw.policy.search(e, budget=60, rng=3, **FAST) for e in (Point, Glitch))
+    assert np.isfinite(glitch.scaling.shift).all()
+    assert np.allclose(glitch.scaling.scale, plain.scaling.scale, rtol=0.5)
+
+
 def test_same_rng_same_policy_and_workers_change_nothing():
     method = nw.methods.CMAES(population=8)
     one, again, three = (
@@ -179,12 +202,17 @@ class Broken(Point):
         return super().step(action)
 
 
-def test_crashes_count_as_failures_where_wanted():
+def test_crashes_count_as_failures_where_wanted(tmp_path: Path):
     with pytest.raises(nw.EvaluationError, match="the simulator crashed"):
         nw.policy.search(Broken, budget=60, rng=0, **FAST)
     policy = nw.policy.search(Broken, budget=120, rng=0, on_error="worst", **FAST)
     assert policy.result.n_failures > 0
     assert np.isfinite(policy.mean_return)
+    failed, n = policy.result.n_confirmations_failed, policy.result.n_confirmations
+    assert failed > 0
+    assert f"of the {n - failed} successes in {n})" in repr(policy)
+    policy.save(tmp_path / "p.json")
+    assert repr(nw.policy.load(tmp_path / "p.json", env=Broken)) == repr(policy)
 
 
 def test_wrong_arguments_say_what_is_wrong():
@@ -248,9 +276,17 @@ def test_an_environment_that_is_no_environment_is_told_so(env, said):
 
 
 def test_an_environment_that_cannot_be_drawn():
-    policy = nw.policy.search(Point, budget=20, rng=0, **FAST)
-    with pytest.raises(ValueError, match="Point takes no render_mode"):
-        policy.watch()
+    for env in (Point, Coin):
+        policy = nw.policy.search(env, budget=20, horizon=5, rng=0, **FAST)
+        with pytest.raises(ValueError, match=f"{env.__name__} takes no render_mode"):
+            policy.watch()
+
+
+def test_returns_in_the_hundreds_are_printed_as_such():
+    policy = nw.policy.search(lambda: Point(steps=300), budget=40, rng=0, **FAST)
+    assert policy.mean_return < -100.0
+    assert "e+" not in repr(policy)
+    assert repr(policy).startswith("Policy for <lambda>: 3 parameters, return -")
 
 
 def test_watching_returns_frames_or_returns():

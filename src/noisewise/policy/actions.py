@@ -138,7 +138,7 @@ def of_space(space: Any) -> Actions:
         return Numbered(k, int(getattr(space, "start", 0)))
     if hasattr(space, "low") and hasattr(space, "high"):
         low, high = (np.asarray(side, dtype=float) for side in (space.low, space.high))
-        kind = np.dtype(space.dtype).str
+        kind = np.dtype(getattr(space, "dtype", float)).str
         flat = [tuple(side.ravel().tolist()) for side in (low, high)]
         return Bounded(flat[0], flat[1], low.shape, kind)
     raise ValueError(

@@ -39,7 +39,8 @@ class Environment:
             try:
                 return self.source(**self.kwargs, **more)
             except TypeError as error:
-                if "render_mode" in more and "render_mode" in str(error):
+                said = str(error)
+                if "render_mode" in more and ("render_mode" in said or "no arguments" in said):
                     raise ValueError(f"{self.name} takes no render_mode: add it") from None
                 raise
         gymnasium = _gymnasium()
@@ -61,7 +62,7 @@ class Environment:
         """The id, or the name of the callable."""
         if isinstance(self.source, str):
             return self.source
-        return str(getattr(self.source, "__qualname__", type(self.source).__qualname__))
+        return str(getattr(self.source, "__name__", type(self.source).__name__))
 
 
 def environment(env: Any, kwargs: Mapping[str, Any] | None, horizon: int | None) -> Environment:

@@ -9,7 +9,7 @@ scaling that goes on learning, and against none.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,9 @@ _EPISODES, _PART = 10, 5
 #: Episodes that measure the answer at least, one in so many, and the budgets where that is fewer
 #: than elsewhere.
 _MEASURED, _MEASURED_PART, _SMALL = 5, 8, (20, 64)
+
+#: A policy does not see observations that vary by less than this part of what it expects.
+_BLIND = 0.02
 
 
 class Start(NamedTuple):
@@ -66,9 +69,15 @@ class Look:
 
 
 def first_look(
-    look: Look, workers: int, executor: Any, limits: executors.Limits, on_error: str
+    look: Look,
+    workers: int,
+    executor: Any,
+    limits: executors.Limits,
+    on_error: str,
+    again: bool = False,
 ) -> Start:
-    """Fly the episodes and choose. An episode that fails or returns nan is left out."""
+    """Fly the episodes and choose; all of them ``again``, in the right scale, if the policies were
+    blind. An episode that fails or returns nan is left out."""
     n = len(look.X)
     returns, total = np.full(n, -math.inf), np.zeros(1 + 2 * look.network.inputs)
     found: dict[int, Any] = {}
@@ -90,8 +99,20 @@ def first_look(
     if not total[0]:
         return Start(np.zeros(look.network.size), look.scaling, n)
     scaling = of_moments(total)
+    if not again and blind(look.scaling, scaling):
+        start = first_look(
+            replace(look, scaling=scaling), workers, executor, limits, on_error, True
+        )
+        return start._replace(episodes=2 * n)
     best = look.X[int(np.argmax(returns))]
     return Start(moved(look.network, best, look.scaling, scaling), scaling, n)
+
+
+def blind(guess: Scaling, seen: Scaling) -> bool:
+    """Whether random policies acted without regard to what they saw, because all observations are
+    far smaller than expected."""
+    varies = seen.scale != 1.0  # what does not vary is not scaled
+    return bool(varies.any() and (seen.scale < _BLIND * guess.scale)[varies].all())
 
 
 def moved(network: Network, x: FloatArray, before: Scaling, after: Scaling) -> FloatArray:

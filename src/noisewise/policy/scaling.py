@@ -14,8 +14,10 @@ import numpy as np
 
 from noisewise._types import FloatArray
 
-#: Below this part of its mean a coordinate counts as constant.
-_CONSTANT = 1e-6
+#: Below this part of its mean, or below this, a coordinate counts as constant up to rounding.
+_CONSTANT, _ROUNDING = 1e-6, 1e-12
+#: Observations beyond this, whose squares would overflow, do not enter the scaling.
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,9 @@ class Scaling:
 
 
 def moments(observations: Any) -> FloatArray:
-    """S of the observations of an episode, one per row."""
+    """S of the observations of an episode, one per row; rows that are not finite are left out."""
     o = np.array(observations, dtype=float).reshape(len(observations), -1)
+    o = o[(np.abs(o) < _LARGEST).all(axis=1)]
     return np.concatenate([[len(o)], o.sum(axis=0), (o * o).sum(axis=0)])
 
 
@@ -37,4 +40,4 @@ def of_moments(S: FloatArray) -> Scaling:
     n, (total, squares) = S[0], np.split(S[1:], 2)
     mean = total / n
     sd = np.sqrt(np.maximum(squares / n - mean * mean, 0.0))
-    return Scaling(mean, np.where(sd > _CONSTANT * (1.0 + np.abs(mean)), sd, 1.0))
+    return Scaling(mean, np.where(sd > np.maximum(_CONSTANT * np.abs(mean), _ROUNDING), sd, 1.0))

@@ -55,8 +55,9 @@ def search(
         worker makes its own.
     budget
         Episodes, everything included. Of the built-in policies the first ten (at most a fifth)
-        are random; they scale the observations, and the search starts from the best. The last
-        ones measure the policy that is returned: five of 50, else about the square root.
+        are random; they scale the observations, and the search starts from the best. Where all
+        observations are far smaller than one and no range is declared, they are flown twice. The
+        last ones measure the policy that is returned: five of 50, else about the square root.
     hidden
         Units of the hidden layers, such as 8 or (16, 16); none: a linear policy. Observations
         must be a Box, actions Discrete or a Box.
@@ -136,6 +137,7 @@ def search(
         interval=(float(r.interval[0]), float(r.interval[1])),
         estimate=r.estimate,
         episodes=began.episodes + r.nfev,
+        measured=(r.n_confirmations, r.n_confirmations_failed),
         result=r,
     )
 

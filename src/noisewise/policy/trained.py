@@ -43,6 +43,8 @@ class Policy:
         Its parameters.
     episodes
         Episodes that the search took, all included.
+    measured
+        Episodes behind the estimate, and how many of them failed.
     result
         The `noisewise.Result` of the search; None for a policy from a file.
 
@@ -65,12 +67,13 @@ class Policy:
         interval: tuple[float, float] = (math.nan, math.nan),
         estimate: str = "unknown",
         episodes: int = 0,
+        measured: tuple[int, int] = (0, 0),
         result: Result | None = None,
     ) -> None:
         self.x = np.array(x, dtype=float)
         self.form, self.environment, self.scaling = form, environment, scaling
         self.mean_return, self.interval, self.estimate = mean_return, interval, estimate
-        self.episodes, self.result = episodes, result
+        self.episodes, self.measured, self.result = episodes, measured, result
         self._act = bound(form, self.x, scaling)
 
     def __call__(self, observation: Any) -> Any:
@@ -79,7 +82,7 @@ class Policy:
 
     def __repr__(self) -> str:
         where = "" if self.environment is None else f" for {self.environment.name}"
-        value = estimated(self.mean_return, self.interval, self.estimate)
+        value = estimated(self.mean_return, self.interval, self.estimate, *self.measured)
         return f"Policy{where}: {len(self.x)} parameters, return {value}, {self.episodes} episodes"
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0) -> FloatArray:
@@ -135,6 +138,7 @@ class Policy:
             "interval": [_number(end) for end in self.interval],
             "estimate": self.estimate,
             "episodes": self.episodes,
+            "measured": list(self.measured),
         }
         try:
             text = json.dumps(content, indent=1, allow_nan=False)
@@ -197,7 +201,7 @@ def _from(content: dict[str, Any], env: Any, policy: Parametrised | None) -> Pol
     if content["shift"] is not None:
         scaling = Scaling(np.array(content["shift"]), np.array(content["scale"]))
     ends = [math.nan if end is None else float(end) for end in content["interval"]]
-    mean = content["mean_return"]
+    mean, measured = content["mean_return"], content.get("measured", (0, 0))
     return Policy(
         x,
         form,
@@ -207,6 +211,7 @@ def _from(content: dict[str, Any], env: Any, policy: Parametrised | None) -> Pol
         interval=(ends[0], ends[1]),
         estimate=str(content["estimate"]),
         episodes=int(content["episodes"]),
+        measured=(int(measured[0]), int(measured[1])),
     )
 
 

@@ -43,17 +43,32 @@ SLOW_METHODS: Final = (SEARCH, "cma-es", "rb-pem", "peer/pycma", "peer/ars", "pe
 #: What is run with the most episodes, and where.
 MOST_METHODS: Final = (SEARCH, "cma-es", "peer/pycma", "peer/ars-large", "peer/pgpe")
 MOST_IN: Final = (LQR_NAME,)
+#: What the tier of long searches runs.
+LONG_METHODS: Final = (*MOST_METHODS[:2], "rb-pem", "resample", *MOST_METHODS[2:])
+LONG_SLOW_METHODS: Final = tuple(m for m in SLOW_METHODS if m != "rb-pem")
 
 
 @dataclass(frozen=True)
 class Tier:
     """How much to run: budgets and seeds, budgets of a few environments and methods only, and
-    budgets, seeds and environments of the slow ones."""
+    budgets, seeds and environments of the slow ones.
+
+    page
+        Name of the page and of its tables.
+    only_compare
+        Whether the tier has no part but the comparison, and a table of its own for the slow
+        environments.
+    """
 
     budgets: tuple[int, ...]
     seeds: int
     most: tuple[int, ...] = ()
     slow: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+    methods: tuple[str, ...] = METHODS
+    slow_methods: tuple[str, ...] = SLOW_METHODS
+    page: str = "policies"
+    title: str = "Policy search"
+    only_compare: bool = False
 
 
 TIERS: Final = {
@@ -62,17 +77,27 @@ TIERS: Final = {
     "full": Tier(
         (50, 200, 1000), 20, (5000,), tuple((b, 10, tuple(SLOW)) for b in (50, 200, 1000))
     ),
+    "long": Tier(
+        (1000, 5000),
+        10,
+        slow=((200, 10, tuple(SLOW)),),
+        methods=LONG_METHODS,
+        slow_methods=LONG_SLOW_METHODS,
+        page="policies-long",
+        title="Policy search, long",
+        only_compare=True,
+    ),
 }
 
 
 def compare_cases(tier: Tier) -> list[Case]:
     """All runs of the comparison."""
     cells: list[tuple[str, int, int, tuple[str, ...]]]
-    cells = [(env, b, tier.seeds, METHODS) for env in CLASSIC for b in tier.budgets]
+    cells = [(env, b, tier.seeds, tier.methods) for env in CLASSIC for b in tier.budgets]
     cells += [(env, b, tier.seeds, MOST_METHODS) for env in MOST_IN for b in tier.most]
     there = [env for env, package in SLOW.items() if importlib.util.find_spec(package)]
     cells += [
-        (env, b, seeds, SLOW_METHODS)
+        (env, b, seeds, tier.slow_methods)
         for b, seeds, envs in tier.slow
         for env in envs
         if env in there
