@@ -166,6 +166,16 @@ def test_a_long_run_is_opened_by_the_model() -> None:
     assert "a model handed over after 100 values" in opt.result().message
 
 
+def test_more_budget_does_not_end_an_opening() -> None:
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    while opt.spent < 100:
+        for trial in opt.ask():
+            opt.tell(trial.id, weak_noise(trial))
+        if opt.spent == 20:
+            opt.extend(400)
+    assert opt._run.memory.handed_over == 100
+
+
 def test_nothing_of_the_model_is_left_when_the_strategy_goes_on() -> None:
     """With workers, rounds overlap, but not those on both sides of the hand-over."""
     opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0), workers=4, lookahead=2)

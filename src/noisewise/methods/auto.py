@@ -131,7 +131,7 @@ class Auto(Method):
 
     def resume(self, memory: AutoMemory, setup: Setup) -> AutoMemory:
         """The model hands over where the budget has become too long for it and at least half of
-        it is left; otherwise the method in charge stays."""
+        it is left; otherwise the method in charge stays. An opening ends when it would have."""
         memory.setup = setup
         if memory.strategy is not None:
             memory.strategy = self._watchful.resume(memory.strategy, setup)
@@ -139,7 +139,8 @@ class Auto(Method):
             return memory
         memory.model = self._gp.resume(memory.model, setup)
         left = setup.budget - memory.learnt
-        if setup.budget > _few(setup.dimension) and 2 * left >= setup.budget:
+        long = setup.budget > _few(setup.dimension) and not memory.opening
+        if long and 2 * left >= setup.budget:
             self._hand_over(memory, left)
         return memory
 
