@@ -398,6 +398,7 @@ def runs(pid: int) -> bool:
     return False
 
 
+@pytest.mark.untraced  # a signal can leave coverage waiting for its own lock
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_workers_end_though_ctrl_c_is_pressed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     end = Processes._end

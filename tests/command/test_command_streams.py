@@ -105,6 +105,7 @@ def test_a_report_about_a_command_that_is_not_text() -> None:
     assert "\\udcff" in Path("run.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.untraced  # a signal can leave coverage waiting for its own lock
 @pytest.mark.parametrize("pause", [0.0, 0.05, 0.3])
 def test_a_second_interrupt(pause: float, tmp_path: Path) -> None:
     """A program that does not listen, and a user who presses Ctrl-C again."""

@@ -112,6 +112,7 @@ def test_the_end_waits_for_a_browser_that_looks(
         fetched(server)
 
 
+@pytest.mark.untraced  # a signal can leave coverage waiting for its own lock
 def test_the_command_ends_on_ctrl_c(tmp_path: Path) -> None:
     saved(tmp_path / "run.nw", 10)
     with subprocess.Popen(
