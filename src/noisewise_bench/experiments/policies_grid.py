@@ -80,7 +80,7 @@ TIERS: Final = {
     "long": Tier(
         (1000, 5000),
         10,
-        slow=tuple((b, 10, tuple(SLOW)) for b in (200, 1000)),
+        slow=((200, 10, tuple(SLOW)),),
         methods=LONG_METHODS,
         slow_methods=LONG_SLOW_METHODS,
         page="policies-long",
