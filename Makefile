@@ -22,7 +22,7 @@ run: $(LIBRARY)
 test: lint types unit
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests examples
 
 types: $(STAMP)

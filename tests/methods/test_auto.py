@@ -166,6 +166,15 @@ def test_a_long_run_is_opened_by_the_model() -> None:
     assert "a model handed over after 100 values" in opt.result().message
 
 
+def test_a_run_that_begins_anew_says_why() -> None:
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    support.drive(opt, lambda trial: weak_noise(trial) + 10.0 * pure_noise(trial))
+    handed_over = opt._run.memory.handed_over
+    assert 15 <= handed_over < 100
+    said = f"too much noise for a model after {handed_over} values, so a strategy began anew; "
+    assert said in opt.result().message
+
+
 def test_more_budget_does_not_end_an_opening() -> None:
     opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
     while opt.spent < 100:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import noisewise as nw
 from noisewise._data import decode, encode
 from noisewise._types import FloatArray
 from noisewise.methods import _gp_answer as answer
@@ -211,3 +212,10 @@ def test_knowledge_gradient_against_simulation() -> None:
         after = np.min(mean[allowed, None] + np.outer(move, z), axis=0).mean()
         before = mean[np.unique([0, 1, 2, 3, *(4 + low)])].min()
         assert found[j] == pytest.approx(before - after, abs=0.02)
+
+
+def test_equal_values_are_no_evidence_of_noise() -> None:
+    """There is no variance of which noise could make a share."""
+    r = nw.minimize(lambda x: 7.0, bounds=[(0.0, 1.0)] * 2, budget=30, method="gp", rng=0)
+    assert "all values are equal" in r.message
+    assert "%" not in r.message

@@ -68,6 +68,8 @@ class AutoMemory:
     opening: int = 0
     #: Evaluations after which the model handed over; 0: it did not.
     handed_over: int = 0
+    #: Whether the strategy began anew then.
+    anew: bool = False
     #: What had come of earlier data then.
     earlier: str = ""
     #: Evaluations that the model has learnt from, earlier data not counted.
@@ -211,7 +213,8 @@ class Auto(Method):
         if seen.seed is None:  # else values of different seeds have different offsets
             values = np.where(seen.ok, seen.y, np.inf)
             strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
-        memory.handed_over, memory.model, memory.strategy = len(seen.y), None, strategy
+        memory.handed_over, memory.anew = len(seen.y), anew
+        memory.model, memory.strategy = None, strategy
 
     def limit(self, memory: AutoMemory, limits: Limits) -> AutoMemory | None:
         if memory.model is None:
@@ -275,8 +278,11 @@ class Auto(Method):
         method, inner = self._charge(memory)
         told = method.explain(inner)
         if memory.handed_over:
-            said = f"a model handed over after {memory.handed_over} values; {told.message}"
-            told = replace(told, message=said)
+            when = f"after {memory.handed_over} values"
+            said = f"a model handed over {when}"
+            if memory.anew:
+                said = f"too much noise for a model {when}, so a strategy began anew"
+            told = replace(told, message=f"{said}; {told.message}")
         return told
 
     def check(self, memory: AutoMemory, n: int) -> bool:

@@ -151,6 +151,8 @@ class GP(Method):
         share = noise_share(model)
         if math.isnan(share):
             return Explanation("too few values for a model")
+        if np.ptp(model.measured.y[model.measured.ok]) == 0.0:
+            return Explanation("a Gaussian process; all values are equal")
         return Explanation(
             f"a Gaussian process; noise makes {share:.0%} of the variance of all values"
         )

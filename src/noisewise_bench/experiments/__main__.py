@@ -16,6 +16,7 @@ from noisewise_bench.experiments import (
     estimators,
     hindsight,
     ladder,
+    many,
     mismatch,
     mixed,
     opening,
@@ -33,7 +34,7 @@ from noisewise_bench.names import BenchError, numbers
 STUDIES: dict[str, Study] = {
     module.STUDY.name: module.STUDY
     for module in (
-        *(ablation, auto, baselines, estimators, hindsight, ladder),
+        *(ablation, auto, baselines, estimators, hindsight, ladder, many),
         *(opening, optuna_samplers, scale, tasks),
     )
 }
