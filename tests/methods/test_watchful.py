@@ -55,6 +55,12 @@ def test_noise_makes_the_population_grow_and_the_message_say_so() -> None:
     assert 0.2 < r.misranking < 0.45
 
 
+@pytest.mark.parametrize(("d", "generations"), [(4, 12.0), (100, 40.0), (1000, 75.0)])
+def test_a_short_budget_pays_for_enough_generations(d: int, generations: float) -> None:
+    opt = nw.Optimizer(np.ones(d), sigma0=0.5, budget=50 * d, method="watchful", confirm=0)
+    assert opt._run.memory.largest == pytest.approx(50 * d / generations)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_failed_reevaluations_are_no_sign_of_determinism(seed: int) -> None:
     """It goes on looking until two values of one candidate can be compared."""

@@ -11,11 +11,11 @@
 | s | normal scores of the ranks, best positive | (k,) |
 | t | s sum(w s) / sum(s^2): as steep as w is | (k,) |
 
-k1 = min(3 (d + 5) (B / 200 d)^(1/4), B / max(12, 4 sqrt d)). On a sphere with strong noise the
-best population over the mean learning rate grows like d, whatever the budget; longer runs can
-afford a little more, short ones still need a dozen generations, and more where there is much to
-learn. (A smaller mean learning rate does the same as a larger population, but fills fewer
-workers.)
+k1 = min(3 (d + 5) (B / 200 d)^(1/4), B / g), g = 4 sqrt d, but at least 12 and at most 75. On a
+sphere with strong noise the best population over the mean learning rate grows like d, whatever the
+budget; longer runs can afford a little more, short ones still need a dozen generations, and more
+where there is much to learn. (A smaller mean learning rate does the same as a larger population,
+but fills fewer workers.)
 
 When values are mostly noise the worse half says as much about where to go as the better half;
 when they are not, what matters is what the best have in common. So the mean moves by
@@ -80,9 +80,9 @@ _FIRST, _PER_FIRST = 6, 50
 _SURPRISE, _BURST = 0.4, 3
 #: Budgets below this many evaluations can afford one re-evaluation to begin with, not two.
 _SMALL = 400
-#: Generations that the budget pays for at least, however large the noise, and the same per square
-#: root of the dimension.
-_GENERATIONS, _GENERATIONS_PER_ROOT = 12, 4.0
+#: Generations that the budget pays for, however large the noise: per square root of the dimension,
+#: and the limits of that.
+_GENERATIONS_PER_ROOT, _GENERATIONS = 4.0, (12.0, 75.0)
 #: Evaluations per dimension from which a full covariance pays, and the largest dimension in
 #: which it costs little time.
 _FULL_FROM, _FULL_UP_TO = 100, 200
@@ -199,9 +199,10 @@ class Watchful(EvolutionStrategy):
     def _largest(self, smallest: int, setup: Setup) -> float:
         """k1."""
         d, budget = setup.dimension, setup.budget
-        generations = max(_GENERATIONS, _GENERATIONS_PER_ROOT * math.sqrt(d))
-        most = 3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25 if self.grow else 0.0
-        return max(min(most, budget / generations), 1.001 * smallest)
+        least, most = _GENERATIONS
+        generations = min(max(least, _GENERATIONS_PER_ROOT * math.sqrt(d)), most)
+        useful = 3.0 * (d + 5.0) * (budget / (200.0 * d)) ** 0.25 if self.grow else 0.0
+        return max(min(useful, budget / generations), 1.001 * smallest)
 
     def resume(self, memory: WatchfulMemory, setup: Setup) -> WatchfulMemory:
         """The largest population, the kept points and, where it has become long enough, the
