@@ -157,7 +157,10 @@ def _members(kind: str) -> list[str]:
         return [f"official-bbob-noisy/f{f}/{where}" for f in (107, 108, 109)]
     if suite == "additive":
         return [f"additive/f{f}/{where}/{rest}" for f in range(1, 25)]
-    if suite == "task":
+    if suite == "small":
+        landscape, _, law = rest.partition("/")
+        return [f"small/{landscape}/{where}/{law}"]
+    if suite in ("task", "small-task"):
         return [f"{kind}/s1"]
     return [f"noisysphere/d{_DIMENSION}/{rest}" if suite == "noisysphere" else kind]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import support
-from noisewise_bench import as_run, behaviour, campaign, headline, stale, stamps
+from noisewise_bench import as_run, behaviour, campaign, headline, problems, stale, stamps
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.study import Scope, Study, collect, versus, write
 from noisewise_bench.names import BenchError
@@ -41,6 +41,20 @@ def fresh() -> Iterator[None]:
 @pytest.mark.parametrize("page", stale.pages(ROOT))
 def test_a_page_is_of_this_code_or_says_that_it_is_not(page: str) -> None:
     assert (said := stale.complaint(ROOT, page)) is None, said
+
+
+@pytest.mark.parametrize("page", stale.pages(ROOT))
+def test_every_name_of_a_stamp_has_a_digest(page: str) -> None:
+    """Else a change of that method or problem would go unnoticed."""
+    stamp = stamps.read((ROOT / page).read_text())
+    assert stamp is not None
+    assert [name for name, digest in (stamp.methods | stamp.problems).items() if not digest] == []
+
+
+@pytest.mark.parametrize("suite", problems.SUITES)
+def test_every_problem_of_a_suite_has_a_digest(suite: str) -> None:
+    for kind in behaviour.families(problems.suite(suite, instances=(1,))):
+        assert behaviour.of_problems(kind), f"{kind} has none"
 
 
 def test_every_table_and_figure_belongs_to_a_page() -> None:
