@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,12 +106,12 @@ def test_every_option_reaches_the_strategy(option: str) -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_model_that_does_not_predict_hands_over(seed: int) -> None:
     """From then on the history has step sizes and populations of the strategy."""
-    opt = support.start(Auto(), budget=150, rng=seed, confirm=0)
+    opt = support.start(Auto(), 5, 150, rng=seed, confirm=0)
     support.drive(opt, lambda trial: pure_noise(trial) + seed)
     r, handed_over = opt.result(), opt._run.memory.handed_over
     assert 6 < handed_over < 150
     assert r.nfev == 150
-    assert f"a model handed over after {handed_over} values" in r.message
+    assert f"a model handed over after {handed_over} evaluations" in r.message
     model = r.history["evaluations"] <= handed_over
     assert model.any()
     assert not model.all()
@@ -125,7 +127,7 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
     found: list[Any] = []
     hand_over = Auto._hand_over
 
-    def watched(self: Auto, memory: Any, free: int, anew: bool = False) -> None:
+    def watched(self: Auto, memory: Any, free: int, anew: str = "") -> None:
         found.append(GP().distribution(memory.model))
         hand_over(self, memory, free, anew)
         found.append(Watchful().distribution(memory.strategy))
@@ -133,8 +135,8 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Auto, "_hand_over", watched)
     seen: list[tuple[float, bytes]] = []
-    opt = support.start(Auto(), budget=150, bounds=(-5.0, 5.0), confirm=0)
-    while not found:
+    opt = support.start(Auto(), 5, 150, bounds=(-5.0, 5.0), confirm=0)
+    while not (found or opt.done):
         for trial in opt.ask():
             seen.append((pure_noise(trial), trial.x.tobytes()))
             opt.tell(trial.id, seen[-1][0])
@@ -163,16 +165,35 @@ def test_a_long_run_is_opened_by_the_model() -> None:
     assert memory.strategy.state.sigma < 0.1
     support.drive(opt, weak_noise)
     assert opt.result().nfev == 400
-    assert "a model handed over after 100 values" in opt.result().message
+    assert "a model handed over after 100 evaluations" in opt.result().message
 
 
-def test_a_run_that_begins_anew_says_why() -> None:
+def noisier(trial: nw.Trial) -> float:
+    return weak_noise(trial) + 10.0 * pure_noise(trial)
+
+
+@pytest.mark.parametrize(
+    ("fun", "why"),
+    [
+        (noisier, "a model explained too little"),
+        (lambda trial: 3.0, "all values were equal"),
+        (lambda trial: math.nan if trial.id < 30 else weak_noise(trial), "nothing had succeeded"),
+    ],
+)
+def test_a_run_that_begins_anew_says_why(fun: Callable[[nw.Trial], float], why: str) -> None:
     opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
-    support.drive(opt, lambda trial: weak_noise(trial) + 10.0 * pure_noise(trial))
+    support.drive(opt, fun)
     handed_over = opt._run.memory.handed_over
     assert 15 <= handed_over < 100
-    said = f"too much noise for a model after {handed_over} values, so a strategy began anew; "
+    said = f"{why} after {handed_over} evaluations, so a strategy began anew; "
     assert said in opt.result().message
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_a_model_of_few_parameters_does_not_hand_over(d: int) -> None:
+    opt = support.start(Auto(), d, 100, confirm=0)
+    support.drive(opt, pure_noise)
+    assert opt._run.memory.handed_over == 0
 
 
 def test_more_budget_does_not_end_an_opening() -> None:
@@ -291,7 +312,7 @@ def test_resume_is_exact_across_the_hand_over(tmp_path: Path, budget: int) -> No
         opt.save(path)
         return nw.Optimizer.load(path)
 
-    whole, parts = (support.start(Auto(), budget=budget, bounds=(-5.0, 5.0)) for _ in range(2))
+    whole, parts = (support.start(Auto(), 5, budget, bounds=(-5.0, 5.0)) for _ in range(2))
     asked = support.drive(whole, pure_noise)
     again: dict[int, bytes] = {}
     while not parts.done:

@@ -194,13 +194,20 @@ def test_measurements_find_replicates_and_keep_failures() -> None:
     np.testing.assert_array_equal(measured.var, 0.0)
 
 
-def test_near_keeps_the_nearest_points_and_all_their_values() -> None:
+def test_around_keeps_near_points_and_some_others_and_all_their_values() -> None:
     X = np.linspace(0, 1, 5)[:, None]
     measured = Measurements.empty(1).add(np.vstack([X, X]), np.arange(10.0))
-    kept = measured.near(np.array([0.0]), np.ones(1), 2)
-    np.testing.assert_array_equal(kept.X[:, 0], [0.0, 0.25])
-    np.testing.assert_array_equal(kept.y, [0.0, 1.0, 5.0, 6.0])
-    np.testing.assert_array_equal(kept.at, [0, 1, 0, 1])
+    kept = measured.around(np.array([0.0]), np.ones(1), 4)
+    np.testing.assert_array_equal(kept.X[:, 0], [0.0, 0.25, 0.5, 1.0])
+    np.testing.assert_array_equal(kept.y, [0.0, 1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 9.0])
+    np.testing.assert_array_equal(kept.at, [0, 1, 2, 3, 0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 19, 20])
+def test_around_keeps_as_many_as_it_may(most: int) -> None:
+    X = np.linspace(0, 1, 20)[:, None]
+    kept = Measurements.empty(1).add(X, X[:, 0]).around(np.zeros(1), np.ones(1), most)
+    assert len(np.unique(kept.X)) == len(kept.y) == most
 
 
 def test_covariance_of_the_gradient() -> None:
@@ -300,6 +307,6 @@ def test_unknown_seeds_are_shared_with_none() -> None:
     assert len(set(measured.seed.tolist())) == 5
     assert measured.fits(1)
     assert measured.newest(3).seed is not None
-    near = measured.near(np.zeros(1), np.ones(1), 1).seed
+    near = measured.around(np.zeros(1), np.ones(1), 1).seed
     assert near is not None
     assert near.tolist() == measured.seed[::2].tolist()

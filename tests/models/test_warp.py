@@ -133,5 +133,19 @@ def test_local_data_are_bounded_and_near_the_best() -> None:
     X = rng.random((300, 2))
     measured = Measurements.empty(2).add(X, ((X - 0.2) ** 2).sum(axis=1))
     kept = local(measured, Fit.start(2), most=50)
-    assert len(kept.X) == 50
-    assert np.abs(kept.X - 0.2).max() < 0.5
+    assert len(kept.X) == len(np.unique(kept.at)) == 50
+    far = np.sort(np.abs(kept.X - 0.2).max(axis=1))
+    assert far[24] < 0.3
+    assert far[-1] > 0.7
+
+
+def test_local_data_leave_no_valley_out() -> None:
+    """Between two valleys there are no good points, and what is known elsewhere stays known."""
+    rng = np.random.default_rng(8)
+    X = rng.random((900, 2))
+    values = np.minimum(((X - [0.1, 0.5]) ** 2).sum(axis=1), ((X - [0.9, 0.5]) ** 2).sum(axis=1))
+    kept = local(Measurements.empty(2).add(X, values), Fit.start(2), most=80).X
+    left, right = (int((np.abs(kept[:, 0] - x) < 0.1).sum()) for x in (0.1, 0.9))
+    middle = int((np.abs(kept[:, 0] - 0.5) < 0.1).sum())
+    assert max(left, right) > 3 * middle
+    assert all((np.abs(kept - corner).max(axis=1) < 0.4).any() for corner in np.eye(2))

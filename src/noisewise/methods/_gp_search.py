@@ -296,14 +296,16 @@ def _foretold(
 def agreement(memory: Memory) -> tuple[float, float]:
     """How well the model foretold the order of the values that followed: concordant minus
     discordant pairs, as a share of what it expected from its own predictions and noise; and
-    that expected number. About 1: the model predicts; about 0: it does not. The second number
-    says how much the first is worth."""
+    that expected number. Pairs of equal values, such as two wins, have no order. About 1: the
+    model predicts; about 0: it does not. The second number says how much the first is worth."""
     from scipy.special import ndtr  # takes long to import
 
     if len(memory.told) < 2:
         return 1.0, 0.0
     m, s, y = memory.told.T
     i, j = np.triu_indices(len(m), 1)
+    differ = y[i] != y[j]
+    i, j = i[differ], j[differ]
     apart = (m[i] - m[j]) / np.maximum(np.hypot(s[i], s[j]), 1e-300)
     expected = float(np.sum(2.0 * ndtr(np.abs(apart)) - 1.0))
     seen = float(np.sum(np.sign(m[i] - m[j]) * np.sign(y[i] - y[j])))

@@ -3,8 +3,9 @@
 One rule decides which of the two is in charge.
 
 - The Gaussian process (`GP`) searches where the budget is at most 300 evaluations and 100 per
-  coordinate, in at most ten dimensions. It hands over to the evolution strategy (`Watchful`) if it
-  stops predicting: if it orders new values hardly better than chance although it expected to.
+  coordinate, in at most ten dimensions. From five dimensions on it hands over to the evolution
+  strategy (`Watchful`) if it stops predicting: if it orders new values hardly better than chance
+  although it expected to. In fewer the strategy would not do better.
 - In longer runs with at most five dimensions the model opens: it searches for the first 25
   evaluations per coordinate and at least 100, but for no more than half of the budget. Then the
   strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
@@ -51,9 +52,9 @@ _OPENS_UP_TO, _OPENING, _OPENING_EACH = 5, 100, 25
 #: There the strategy begins anew above this share of noise in the variance, which is looked at
 #: after so many values, at least and per coordinate.
 _NOISY, _KNOWN, _KNOWN_EACH = 0.1, 15, 5
-#: It hands over below this rank agreement, once it expected so many pairs in order, and if so many
-#: generations of the strategy are left.
-_AGREEMENT, _PAIRS, _GENERATIONS = 0.25, 40.0, 8
+#: It hands over below this rank agreement, once it expected so many pairs in order, from so many
+#: coordinates on, and if so many generations of the strategy are left.
+_AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 5, 8
 
 
 @data
@@ -68,8 +69,8 @@ class AutoMemory:
     opening: int = 0
     #: Evaluations after which the model handed over; 0: it did not.
     handed_over: int = 0
-    #: Whether the strategy began anew then.
-    anew: bool = False
+    #: Why the strategy began anew then; empty: it went on from where the model was.
+    anew: str = ""
     #: What had come of earlier data then.
     earlier: str = ""
     #: Evaluations that the model has learnt from, earlier data not counted.
@@ -179,7 +180,7 @@ class Auto(Method):
         memory.model = inner
         memory.learnt += int((~np.isnan(population.samples.values)).sum())
         if memory.opening:
-            anew = self._begin_anew(memory)
+            anew = self._why_anew(memory)
             if anew or memory.learnt >= memory.opening:
                 self._hand_over(memory, now.free, anew)
         elif self._lost(inner, now, memory.setup.dimension):
@@ -188,20 +189,29 @@ class Auto(Method):
 
     def _lost(self, model: GPMemory, now: Now, dimension: int) -> bool:
         """Whether the model has stopped predicting and there is time for the strategy."""
+        if dimension < _HANDS_OVER_FROM:
+            return False
         rate, pairs = gp.agreement(model.model)
         least = _GENERATIONS * (4.0 + 3.0 * math.log(dimension))
         return rate < _AGREEMENT and pairs >= _PAIRS and now.free >= least
 
-    def _begin_anew(self, memory: AutoMemory) -> bool:
-        """Whether there is too much noise for the opening, or no success yet. Its start would be
-        worse than the first one, whose steps are longer. Earlier data in use are not given up."""
+    def _why_anew(self, memory: AutoMemory) -> str:
+        """Why the model is no use for the opening: too much that it does not explain, or no success
+        yet; empty: it is. Its start would be worse than the first one, whose steps are longer.
+        Earlier data in use are not given up."""
         assert memory.model is not None
         model, known = memory.model.model, max(_KNOWN, _KNOWN_EACH * memory.setup.dimension)
         if memory.learnt < known or (model.past is not None and model.past.use != UNUSED):
-            return False
-        return not noise_share(model) <= _NOISY
+            return ""
+        share = noise_share(model)
+        if math.isnan(share):
+            return "nothing had succeeded"
+        if share <= _NOISY:
+            return ""
+        good = model.own.y[model.own.ok]
+        return "all values were equal" if np.ptp(good) == 0.0 else "a model explained too little"
 
-    def _hand_over(self, memory: AutoMemory, free: int, anew: bool = False) -> None:
+    def _hand_over(self, memory: AutoMemory, free: int, anew: str = "") -> None:
         """The strategy goes on from the model's minimum, its curvature and its uncertainty, or
         begins anew."""
         assert memory.model is not None
@@ -278,10 +288,10 @@ class Auto(Method):
         method, inner = self._charge(memory)
         told = method.explain(inner)
         if memory.handed_over:
-            when = f"after {memory.handed_over} values"
+            when = f"after {memory.handed_over} evaluations"
             said = f"a model handed over {when}"
             if memory.anew:
-                said = f"too much noise for a model {when}, so a strategy began anew"
+                said = f"{memory.anew} {when}, so a strategy began anew"
             told = replace(told, message=f"{said}; {told.message}")
         return told
 

@@ -100,12 +100,16 @@ class Measurements:
             and bool((self.var >= 0.0).all())
         )
 
-    def near(self, x: FloatArray, lengths: FloatArray, most: int) -> Measurements:
-        """The ``most`` points nearest to ``x``, distances in units of ``lengths``."""
+    def around(self, x: FloatArray, lengths: FloatArray, most: int) -> Measurements:
+        """At most ``most`` points: half of them the nearest to ``x``, distances in units of
+        ``lengths``, the others spread evenly over the rest, so that no region is forgotten and
+        searched again."""
         if len(self.X) <= most:
             return self
-        far = np.sum(((self.X - x) / lengths) ** 2, axis=1)
-        rows = np.sort(np.argsort(far, kind="stable")[:most])
+        order = np.argsort(np.sum(((self.X - x) / lengths) ** 2, axis=1), kind="stable")
+        near = most - most // 2
+        far = np.linspace(near, len(order) - 1, most - near).round().astype(np.intp)
+        rows = np.sort(order[np.concatenate((np.arange(near), far))])
         new = np.full(len(self.X), -1, dtype=np.intp)
         new[rows] = np.arange(most)
         kept = new[self.at] >= 0

@@ -20,7 +20,7 @@ from noisewise.models.kernel import Hyper
 from noisewise.models.measurements import Measurements, Merged, merge
 from noisewise.models.warp import Warp
 
-#: Points in one regression; of more, the nearest to the best are used.
+#: Points in one regression; of more, half are the nearest to the best.
 MOST = 220
 #: Log predictive density per value by which a transformation must beat the identity.
 _MARGIN = 0.02
@@ -107,7 +107,7 @@ def prepared(measured: Measurements, name: str) -> tuple[Warp, Merged]:
 
 
 def local(measured: Measurements, fit: Fit, most: int = MOST) -> Measurements:
-    """At most ``most`` points: those nearest to the point of the smallest smoothed value."""
+    """At most ``most`` points, half of them around the best; see `Measurements.around`."""
     if len(measured.X) <= most:
         return measured
     lengths = np.exp(fit.hyper.lengths)
@@ -115,9 +115,12 @@ def local(measured: Measurements, fit: Fit, most: int = MOST) -> Measurements:
     count = np.bincount(measured.at[ok], minlength=len(measured.X))
     total = np.bincount(measured.at[ok], measured.y[ok], minlength=len(measured.X))
     mean = np.where(count > 0, total / np.maximum(count, 1), np.inf)
-    # The average of the best few does not follow a single lucky value.
-    best = measured.X[np.argsort(mean, kind="stable")[: 3 + len(lengths)]].mean(axis=0)
-    return measured.near(best, lengths, most)
+    # Of the best few the one with the others around it: neither a lucky value nor a place between
+    # two valleys.
+    few = measured.X[np.argsort(mean, kind="stable")[: 3 + len(lengths)]] / lengths
+    gaps = np.sqrt(np.sum((few[:, None] - few[None]) ** 2, axis=2))
+    best = few[int(np.argmin(np.sum(gaps, axis=1)))] * lengths
+    return measured.around(best, lengths, most)
 
 
 def refit(measured: Measurements, old: Fit) -> Fit:
