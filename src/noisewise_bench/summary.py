@@ -17,7 +17,6 @@ _ROWS = {
     "five measurements per candidate": ("", "resampling, k = 5"),
     "TPE (Optuna)": ("peer/optuna-tpe", ""),
     "PyBADS": ("peer/pybads", ""),
-    "BoTorch": ("peer/botorch", ""),
     "Gaussian process (scikit-learn)": ("peer/plain-gp", ""),
     "random search": ("peer/random", ""),
 }
@@ -35,15 +34,14 @@ def table(findings: Path, many: Mapping[str, tuple[float, ...]], lost: int, comp
         wins = [few.get((_FEW, small)), *(many[large] if large else (None, None))]
         cells = ["" if rate is None else f"{rate:.0%}".replace("%", " %") for rate in wins]
         lines.append(f"| {label} | {' | '.join(cells)} |")
-    torch, product = few[_FEW, "peer/botorch"], few["multiplicative", "peer/optuna-tpe"]
+    product = few["multiplicative", "peer/optuna-tpe"]
     lines += [
         "",
         (
-            "Where it loses: BoTorch is better on smooth problems with additive noise "
-            f"({1 - torch:.0%} of 17); TPE is better where noise multiplies the value and "
-            f"evaluations are few ({1 - product:.0%} of 50 problems); with five evaluations per "
-            "parameter nobody is ahead; and tuned choices win some single tasks (significantly "
-            f"in {lost} of {compared} comparisons)."
+            "Where it loses: TPE is better where noise multiplies the value and evaluations are "
+            f"few ({1 - product:.0%} of 50 problems); with five evaluations per parameter nobody "
+            "is ahead; and tuned choices win some single tasks (significantly in "
+            f"{lost} of {compared} comparisons)."
         ).replace("%", " %"),
     ]
     return "\n".join(lines)
