@@ -79,7 +79,7 @@ def test_a_program_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(err.splitlines()) == 10  # one line per tenth, no animation
     assert "\r" not in err
     assert "\x1b" not in out + err
-    assert re.search(r"120/120  f ≈ 0\.\d+  population \d+  .*00:00 left", err)
+    assert re.search(r"120/120  f ≈ 0\.\d+  population 1  00:00 left", err)
     found = shown(capsys)
     assert abs(found["recommended"]["x"] - 0.3) < 0.2
     assert abs(found["recommended"]["n"] - 7) <= 3
@@ -87,6 +87,15 @@ def test_a_program_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["interval"][0] < found["estimate"] < found["interval"][1]
     assert found["spent_on"]["confirming the answer"] == 6
     assert sum(found["spent_on"].values()) == found["spent"] == 120
+
+
+def test_the_bar_says_how_noisy_ranks_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """A strategy re-evaluates candidates; a model, which keeps so short a run, does not."""
+    assert tune("--confirm", "6", "--method", "watchful", program=NOISY, budget=120) == 0
+    assert re.search(
+        r"120/120  f ≈ 0\.\d+  population \d+  .*(n=|re-evaluations).*  00:00 left",
+        capsys.readouterr().err,
+    )
 
 
 def test_json_for_scripts_and_quiet(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -219,3 +221,15 @@ def test_equal_values_are_no_evidence_of_noise() -> None:
     r = nw.minimize(lambda x: 7.0, bounds=[(0.0, 1.0)] * 2, budget=30, method="gp", rng=0)
     assert "all values are equal" in r.message
     assert "%" not in r.message
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_wins_and_losses_do_not_look_like_disorder(seed: int) -> None:
+    """Half of the pairs are two wins or two losses, which say nothing about the order."""
+    generator = rng(seed)
+    chance = np.linspace(0.05, 0.95, search.WINDOW)
+    lost = (generator.random(search.WINDOW) < chance).astype(float)
+    told = np.column_stack([chance, np.sqrt(chance * (1.0 - chance)), lost])
+    rate, pairs = search.agreement(replace(box(), told=told))
+    assert pairs > 40.0
+    assert rate > 0.7
