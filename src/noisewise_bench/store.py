@@ -6,6 +6,7 @@ leaves every finished row and no half of one.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import sqlite3
@@ -53,24 +54,32 @@ class Store:
         self._db.close()
 
     def _open(self) -> None:
-        found = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if self._format() != FORMAT:
+            # Looked at again under the lock: two processes may begin one campaign together.
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                self._make(self._format())
+        # Readers then hold no writer up. While others are at the file SQLite refuses to change
+        # it; whoever opens the file next does it.
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._db.execute("PRAGMA journal_mode = WAL")
+
+    def _format(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def _make(self, found: int) -> None:
         if found not in (0, 1, FORMAT):
             raise BenchError(
                 f"{self.path} has format {found}, this version reads format {FORMAT} only"
             )
         if found == 0 and self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
             raise BenchError(f"{self.path} is a database of something else than a campaign")
-        self._db.execute("PRAGMA journal_mode = WAL")
         columns = ", ".join(f"{name} {kind}" for name, kind in _TYPES.items())
-        with self._db:
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute(
-                f"CREATE TABLE IF NOT EXISTS rows ({columns}, UNIQUE ({', '.join(KEY)}))"
-            )
-            self._db.execute("CREATE TABLE IF NOT EXISTS grids (grid TEXT UNIQUE)")
-            for name in _SINCE_1 if found == 1 else ():
-                self._db.execute(f"ALTER TABLE rows ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
-            self._db.execute(f"PRAGMA user_version = {FORMAT}")
+        self._db.execute(f"CREATE TABLE IF NOT EXISTS rows ({columns}, UNIQUE ({_key()}))")
+        self._db.execute("CREATE TABLE IF NOT EXISTS grids (grid TEXT UNIQUE)")
+        for name in _SINCE_1 if found == 1 else ():
+            self._db.execute(f"ALTER TABLE rows ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
+        self._db.execute(f"PRAGMA user_version = {FORMAT}")
 
     def put(self, rows: Iterable[Row], *, replace: bool = False) -> None:
         """Write rows in one transaction; one that is there already stays, unless ``replace``."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bench_toys
@@ -144,6 +146,20 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
         store.put([row])
         (found,) = store.rows()
     assert repr(found) == repr(row)  # nan included
+
+
+def test_readers_that_open_a_campaign_in_the_moment_it_begins(tmp_path: Path) -> None:
+    barrier = threading.Barrier(6)
+
+    def look(path: Path) -> int:
+        barrier.wait()
+        with Store(path) as store:
+            return len(store.keys())
+
+    with ThreadPoolExecutor(6) as pool:
+        for i in range(40):
+            path = tmp_path / f"{i}.sqlite"
+            assert list(pool.map(look, [path] * 6)) == [0] * 6
 
 
 def test_a_file_that_is_no_campaign_is_refused(tmp_path: Path) -> None:
