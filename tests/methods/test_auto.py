@@ -153,9 +153,37 @@ def weak_noise(trial: nw.Trial) -> float:
     return float(trial.x @ trial.x) + 0.01 * pure_noise(trial)
 
 
+@pytest.mark.parametrize("noise", [0.5, 20.0])
+def test_the_model_keeps_a_noisy_run_of_few_parameters(noise: float) -> None:
+    def value(trial: nw.Trial) -> float:
+        return float(trial.x @ trial.x) + noise * pure_noise(trial)
+
+    opt = support.start(Auto(), 2, 250, confirm=0, bounds=(-5.0, 5.0))
+    assert opt._run.memory.opening == 100
+    while opt.spent < 100:
+        for trial in opt.ask():
+            opt.tell(trial.id, value(trial))
+    assert opt._run.memory.opening == 0
+    opt.extend(100)  # a longer budget, but none for the strategy
+    support.drive(opt, value)
+    r = opt.result()
+    assert r.nfev == 350
+    assert "handed over" not in r.message
+    assert "began anew" not in r.message
+
+
+def test_noise_that_falls_with_the_values_is_for_the_strategy() -> None:
+    def value(trial: nw.Trial) -> float:
+        return float(trial.x @ trial.x) * math.exp(pure_noise(trial))
+
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    support.drive(opt, value)
+    assert 15 <= opt._run.memory.handed_over <= 100
+
+
 def test_a_long_run_is_opened_by_the_model() -> None:
     """The strategy goes on from its minimum, with steps as long as that is uncertain."""
-    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0))
     while opt.spent < 100:
         for trial in opt.ask():
             opt.tell(trial.id, weak_noise(trial))
@@ -164,7 +192,7 @@ def test_a_long_run_is_opened_by_the_model() -> None:
     assert np.abs(memory.strategy.state.mean).max() < 0.1
     assert memory.strategy.state.sigma < 0.1
     support.drive(opt, weak_noise)
-    assert opt.result().nfev == 400
+    assert opt.result().nfev == 1200
     assert "a model handed over after 100 evaluations" in opt.result().message
 
 
@@ -181,7 +209,7 @@ def noisier(trial: nw.Trial) -> float:
     ],
 )
 def test_a_run_that_begins_anew_says_why(fun: Callable[[nw.Trial], float], why: str) -> None:
-    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0))
     support.drive(opt, fun)
     handed_over = opt._run.memory.handed_over
     assert 15 <= handed_over < 100
@@ -197,18 +225,18 @@ def test_a_model_of_few_parameters_does_not_hand_over(d: int) -> None:
 
 
 def test_more_budget_does_not_end_an_opening() -> None:
-    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0))
     while opt.spent < 100:
         for trial in opt.ask():
             opt.tell(trial.id, weak_noise(trial))
         if opt.spent == 20:
-            opt.extend(400)
+            opt.extend(1200)
     assert opt._run.memory.handed_over == 100
 
 
 def test_nothing_of_the_model_is_left_when_the_strategy_goes_on() -> None:
     """With workers, rounds overlap, but not those on both sides of the hand-over."""
-    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0), workers=4, lookahead=2)
+    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0), workers=4, lookahead=2)
     ahead = []
     while opt._run.memory.strategy is None:
         trials = opt.ask()
@@ -224,7 +252,7 @@ def test_nothing_of_the_model_is_left_when_the_strategy_goes_on() -> None:
 @pytest.mark.parametrize("value", [pure_noise, lambda trial: float("nan")])
 def test_the_strategy_begins_anew_where_noise_is_strong(value: Any) -> None:
     """After 15 values, from the start of the run; without any success, too."""
-    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0))
     while opt._run.memory.strategy is None:
         for trial in opt.ask():
             opt.tell(trial.id, value(trial))
@@ -237,7 +265,7 @@ def test_the_strategy_begins_anew_where_noise_is_strong(value: Any) -> None:
 def _with_data(y_of: Any, value: Any) -> tuple[nw.Optimizer, dict[int, bytes]]:
     X = np.random.default_rng(0).uniform(-5.0, 5.0, (40, 2))
     data = None if y_of is None else (X, y_of(X))
-    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0), data=data)
+    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0), data=data)
     return opt, support.drive(opt, value)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,29 @@ def test_failed_reevaluations_are_no_sign_of_determinism(seed: int) -> None:
     message = opt.result().message
     assert "agreed exactly" not in message
     assert "disagree" in message or "too few to say" in message
+
+
+def test_wins_and_losses_that_agree_are_no_sign_of_determinism() -> None:
+    """Nine games in ten are lost far from the best place, so a few of them agree by luck."""
+    claims = 0
+    for seed in range(20):
+        noise = np.random.default_rng(seed)
+
+        def lost(x: np.ndarray, noise: np.random.Generator = noise) -> float:
+            return float(noise.random() < 0.9 - 0.8 * np.exp(-0.1 * sphere(x)))
+
+        given: dict[str, Any] = {"sigma0": 0.5, "budget": 300, "rng": seed, "method": "watchful"}
+        claims += "agreed exactly" in nw.minimize(lost, np.full(10, 1.5), **given).message
+    assert claims <= 2
+
+
+def test_equal_values_are_no_sign_of_determinism() -> None:
+    """One value everywhere says nothing, steps that depend on the point do."""
+    given: dict[str, Any] = {"sigma0": 1.0, "budget": 400, "rng": 0, "method": "watchful"}
+    flat = nw.minimize(lambda x: 1.0, np.ones(6), **given)
+    assert "so do different points" in flat.message
+    steps = nw.minimize(lambda x: np.floor(4.0 * sphere(x)), np.ones(6), **given)
+    assert "agreed exactly" in steps.message
 
 
 def test_without_a_single_pair_it_claims_nothing() -> None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise._types import FloatArray, IntArray
-from noisewise.methods import _gp_feasible as feasible
 from noisewise.methods._gp_acquisition import descend
 from noisewise.methods._gp_search import (
     Memory,
@@ -34,6 +33,8 @@ from noisewise.models.model import local
 
 #: Largest ratio of the axes' variances in the distribution handed over.
 _CONDITION = 1e4
+#: Least chance of a success at the point that is recommended, where one has it.
+_OFTEN = 0.5
 #: Points over which the effect of coordinates is averaged.
 _POINTS = 200
 #: Joint draws of the posterior from which the expected improvement is taken.
@@ -60,7 +61,7 @@ def finalists(memory: Memory, most: int = 5) -> FloatArray:
     ranked = _ranked(memory, process)
     average = ranked[:5].mean(axis=0)
     points = [minimum(memory, process), *ranked[: most - 2]]
-    points += [average] if feasible.likely(memory.measured, average[None])[0] else []
+    points += [average] if modelled(memory).success.likely(average[None])[0] else []
     if memory.limits is not None:
         sure = memory.limits.sure(memory.frame.outer(np.array(points)))
         points = [points[0], *(x for x, fine in zip(points[1:], sure[1:], strict=True) if fine)]
@@ -102,10 +103,12 @@ def _descended(memory: Memory, process: Posterior) -> FloatArray:
     if memory.limits is not None:
         return safest(memory, memory.limits, process, ranked)
     found = np.array([descend(process, x, low, high, 30) for x in ranked[:3]])
-    likely = feasible.likely(memory.measured, found)
-    if not likely.all():  # a success is one, whatever the model expects between them
-        found = np.vstack([found[likely], ranked])
-    return _lowest(process, found)
+    success = modelled(memory).success
+    if success.likely(found).all():
+        return _lowest(process, found)
+    # What has succeeded is safer than a point beside it, but may have been lucky.
+    often = ranked[success.chance(ranked) >= _OFTEN]
+    return np.asarray(often[0] if len(often) else ranked[0])
 
 
 def improvement(memory: Memory) -> float:

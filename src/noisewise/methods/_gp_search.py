@@ -16,7 +16,6 @@ import numpy as np
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
 from noisewise.methods import _gp_acquisition as acquisition
-from noisewise.methods import _gp_feasible as feasible
 from noisewise.models import past as earlier
 from noisewise.models.gp import Posterior
 from noisewise.models.limits import LIKELY, Limits
@@ -33,6 +32,9 @@ WINDOW = 40
 _GLOBAL, _LOCAL, _ALTERNATIVES = 100, 200, 30
 #: Rounds of candidates in which the lowest feasible point is looked for.
 _ROUNDS = 6
+#: Power of the chance of a success in the worth of a measurement: where the best lies beside a
+#: region of failures, most evaluations would fail otherwise.
+_CAUTION = 6
 #: Values that are remembered; of more, the oldest are dropped. The model uses the nearest of them.
 _REMEMBERED = 1000
 #: Share of the steps that leave the box and are reflected; the others end on its face.
@@ -199,7 +201,8 @@ def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> F
     if memory.limits is not None:
         return _feasible(memory, memory.limits, process, X[order], rng)
     C = candidates(memory, process, best[0], rng)
-    value = acquisition.knowledge(process, C, best) * feasible.chance(memory.measured, C)
+    chance = modelled(memory).success.chance(C)
+    value = chance**_CAUTION * acquisition.knowledge(process, C, best, chance >= 0.5)
     return np.asarray(C[int(np.argmax(value))])
 
 
@@ -216,17 +219,21 @@ def _feasible(
     chance = limits.log_chance(memory.frame.outer(C))
     if len(best) == 0:
         return np.asarray(C[int(np.argmax(chance))])
-    value = acquisition.knowledge(process, C, best, chance >= np.log(LIKELY))
-    value *= np.exp(chance) * feasible.chance(memory.measured, C)
+    success = modelled(memory).success.chance(C)
+    allowed = (chance >= np.log(LIKELY)) & (success >= 0.5)
+    value = acquisition.knowledge(process, C, best, allowed)
+    value *= np.exp(chance) * success**_CAUTION
     return np.asarray(C[int(np.argmax(value))])
 
 
 def safest(memory: Memory, limits: Limits, process: Posterior, X: FloatArray) -> FloatArray:
-    """The lowest point of the posterior mean that is almost certainly feasible, by random steps
-    from the rows of ``X``, always the same ones; without such a point, the most feasible one."""
-    rng, frame = np.random.default_rng(0), memory.frame
+    """The lowest point of the posterior mean that is likely to succeed and almost certainly
+    feasible, by random steps from the rows of ``X``, always the same ones; without such a point,
+    the most feasible one."""
+    rng, frame, success = np.random.default_rng(0), memory.frame, modelled(memory).success
     for _ in range(_ROUNDS):
-        X = X[feasible.likely(memory.measured, X)]
+        likely = success.likely(X)
+        X = X[likely] if likely.any() else X
         sure = X[limits.sure(frame.outer(X))]
         if len(sure):
             x = sure[int(np.argmin(process.mean(sure)))]

@@ -10,6 +10,8 @@ One rule decides which of the two is in charge.
   evaluations per coordinate and at least 100, but for no more than half of the budget. Then the
   strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
   values, the strategy begins anew as soon as that is known, as if there had been no model.
+- The model keeps such a run of at most 1000 evaluations in at most three dimensions, if there is
+  noise and it is about the same everywhere: if values need no transformation.
 - Elsewhere the strategy searches from the start.
 """
 
@@ -52,6 +54,9 @@ _OPENS_UP_TO, _OPENING, _OPENING_EACH = 5, 100, 25
 #: There the strategy begins anew above this share of noise in the variance, which is looked at
 #: after so many values, at least and per coordinate.
 _NOISY, _KNOWN, _KNOWN_EACH = 0.1, 15, 5
+#: It keeps a run that it opened in at most so many coordinates, with at most so many evaluations
+#: (all of which it remembers), above this share of noise.
+_KEEPS_UP_TO, _KEPT, _SOME = 3, 1000, 1e-4
 #: It hands over below this rank agreement, once it expected so many pairs in order, from so many
 #: coordinates on, and if so many generations of the strategy are left.
 _AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 5, 8
@@ -142,7 +147,8 @@ class Auto(Method):
             return memory
         memory.model = self._gp.resume(memory.model, setup)
         left = setup.budget - memory.learnt
-        long = setup.budget > _few(setup.dimension) and not memory.opening
+        d = setup.dimension
+        long = setup.budget > max(_few(d), _kept(d)) and not memory.opening
         if long and 2 * left >= setup.budget:
             self._hand_over(memory, left)
         return memory
@@ -180,8 +186,10 @@ class Auto(Method):
         memory.model = inner
         memory.learnt += int((~np.isnan(population.samples.values)).sum())
         if memory.opening:
-            anew = self._why_anew(memory)
-            if anew or memory.learnt >= memory.opening:
+            over = memory.learnt >= memory.opening
+            if self._keeps(memory):
+                memory.opening = 0 if over else memory.opening
+            elif (anew := self._why_anew(memory)) or over:
                 self._hand_over(memory, now.free, anew)
         elif self._lost(inner, now, memory.setup.dimension):
             self._hand_over(memory, now.free)
@@ -210,6 +218,20 @@ class Auto(Method):
             return ""
         good = model.own.y[model.own.ok]
         return "all values were equal" if np.ptp(good) == 0.0 else "a model explained too little"
+
+    def _keeps(self, memory: AutoMemory) -> bool:
+        """Whether the model does better than the strategy in the whole of a run that it opens: it
+        averages noise that is the same everywhere over all that it has seen. Noise that falls with
+        the values, which a transformation shows, is for the strategy."""
+        assert memory.model is not None
+        model = memory.model.model
+        good = model.own.y[model.own.ok]
+        return (
+            memory.setup.budget <= _kept(memory.setup.dimension)
+            and model.fit.name == "none"
+            and noise_share(model) > _SOME
+            and bool(np.ptp(good) > 0.0)
+        )
 
     def _hand_over(self, memory: AutoMemory, free: int, anew: str = "") -> None:
         """The strategy goes on from the model's minimum, its curvature and its uncertainty, or
@@ -314,3 +336,8 @@ def _opening(setup: Setup) -> int:
 def _few(dimension: int) -> int:
     """The longest budget that the model is in charge of."""
     return min(_MOST, _MOST_EACH * dimension)
+
+
+def _kept(dimension: int) -> int:
+    """The longest budget of a run that it opens and may keep."""
+    return _KEPT if dimension <= _KEEPS_UP_TO else 0

@@ -72,6 +72,8 @@ _RECALL = 10.0
 _SHARE = (0.02, 0.03)
 #: Evaluations between two re-evaluations while the objective looks deterministic.
 _REST = 200
+#: Such a chance below which re-evaluations that agree mean that there is no noise.
+_LUCK = 0.05
 #: Re-evaluations of the first generation if the objective turns out to be noisy, and the
 #: evaluations of the budget for each.
 _FIRST, _PER_FIRST = 6, 50
@@ -110,6 +112,9 @@ class WatchfulMemory(EvolutionMemory):
     moved: float = 0.0
     seen: float = 0.0
     deterministic: bool = True
+    #: Chance that as many pairs of different points have equal values as re-evaluations agreed:
+    #: wins and losses are equal half of the time.
+    luck: float = 1.0
     noise: float = 0.0  # nu
     #: Fractions of re-evaluations saved up; evaluations until the next one.
     credit: float = 0.0
@@ -355,6 +360,10 @@ class Watchful(EvolutionStrategy):
             return
         if population.shifted or (samples.values[who, 0] != samples.values[who, 1]).any():
             memory.deterministic = False
+        if memory.deterministic:
+            _, counts = np.unique(samples.first, return_counts=True)
+            k = len(samples.first)
+            memory.luck *= float(counts @ (counts - 1) / max(1, k * (k - 1))) ** len(who)
         for move in _moves(population, who).tolist():
             fade = 1.0 if memory.seen < _RECALL - 0.5 else 1.0 - 1.0 / _RECALL
             memory.moved = fade * memory.moved + move
@@ -367,6 +376,8 @@ class Watchful(EvolutionStrategy):
         there are enough to be compared with each other."""
         if memory.seen == 0.0:  # they failed, or none was affordable: nothing is known yet
             return memory.reevaluations
+        if memory.deterministic and memory.luck > _LUCK:
+            return 1
         if memory.deterministic:
             memory.rest -= len(population)
             if memory.rest > 0:
@@ -418,6 +429,9 @@ class Watchful(EvolutionStrategy):
             said = "no candidate could be evaluated twice: plain CMA-ES"
             return Explanation(said if memory.generation else "")
         if memory.deterministic:
+            if memory.luck > _LUCK:
+                said = "re-evaluations agreed, but so do different points: plain CMA-ES"
+                return Explanation(said)
             said = "re-evaluations agreed exactly: plain CMA-ES"
             return Explanation(said, deterministic=True)
         now = round(memory.wanted)

@@ -18,6 +18,7 @@ from noisewise.models import warp as warps
 from noisewise.models.gp import Posterior, Prior, fit
 from noisewise.models.kernel import Hyper
 from noisewise.models.measurements import Measurements, Merged, merge
+from noisewise.models.success import Success
 from noisewise.models.warp import Warp
 
 #: Points in one regression; of more, half are the nearest to the best.
@@ -50,23 +51,17 @@ class Fit:
 
 @dataclass(frozen=True)
 class Model:
-    """The posterior on the transformed scale, and the transformation."""
+    """The posterior on the transformed scale, the transformation, and where values are missing."""
 
     warp: Warp
     posterior: Posterior
+    success: Success
 
     @classmethod
     def of(cls, measured: Measurements, fit: Fit) -> Model:
-        """The model of measurements, of which at least one succeeded. Points where all
-        evaluations failed count as bad: at least at the upper quartile of the values."""
+        """The model of measurements, of which at least one succeeded."""
         warp, groups = prepared(measured, fit.name)
-        process = Posterior.of(groups, fit.hyper)
-        failed = np.setdiff1d(measured.at, measured.at[measured.ok])
-        if len(failed):
-            X = measured.X[failed]
-            bad = np.maximum(process.mean(X), np.quantile(groups.mean, 0.75))
-            process = process.given(X, bad)
-        return cls(warp, process)
+        return cls(warp, Posterior.of(groups, fit.hyper), Success.of(measured))
 
     def raw(self, mean: float, var: float) -> tuple[float, float]:
         """Median and half the width of the central 68 % interval of a normal transformed value,
