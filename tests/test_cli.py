@@ -365,7 +365,7 @@ def test_probe(capsys: pytest.CaptureFixture[str]) -> None:
     ask = ["probe", *PARAMS, "--seed", "0", "--n", "8", "--budget", "60", "--", *NOISY]
     assert main(ask) == 0
     said = capsys.readouterr().out
-    assert "A run with 60 evaluations would measure its answer with 8 of them" in said
+    assert "A run with 60 evaluations would measure its answer with 6 of them" in said
     assert said.startswith("Ranks of repeated evaluations disagree by ")
     assert "16 evaluations, 0 failed" in said
     together = [*probe[:-1], "--workers", "3", "--"]

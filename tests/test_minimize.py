@@ -54,7 +54,7 @@ def test_result() -> None:
     assert r.method == "cma-es"
     assert math.isnan(r.misranking)
     assert {len(column) for column in r.history.values()} == {r.nit}
-    assert r.history["evaluations"][-1] == 59  # and one that measured x
+    assert 50 <= r.history["evaluations"][-1] <= 59  # the others measured x
     assert isinstance(r.diagnostics, dict)
     assert r.x @ r.x < 3.0
 

@@ -226,7 +226,7 @@ def test_a_strategy_that_a_model_started_is_compared_with_the_start_of_the_run()
     r = nw.minimize(
         lambda x: float(((x - 0.4) ** 2).sum() + 0.01 * rng.normal()),
         bounds=[(0.0, 1.0)] * 2,
-        budget=400,
+        budget=1200,
         rng=0,
     )
     assert "handed over" in r.message

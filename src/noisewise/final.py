@@ -93,7 +93,7 @@ def _confirm(run: Run, last: Final, values: FloatArray, errors: FloatArray | Non
     run.confirmed_at = last.chosen.copy()
 
 
-def look_at_noise(run: Run, population: Population) -> None:
+def look_at_noise(method: Method, run: Run, population: Population) -> None:
     """Take note of what a round says about the noise, and keep evaluations accordingly."""
     setup, samples = run.setup, population.samples
     if not setup.adaptive and setup.confirm == 0:
@@ -106,12 +106,12 @@ def look_at_noise(run: Run, population: Population) -> None:
     if not setup.adaptive:
         return
     exact = run.background.deterministic
-    near = run.ledger.free <= 4 * len(population.X)
-    if exact != (setup.race + setup.confirm <= 1) or near:
+    near, races = run.ledger.free <= 4 * len(population.X), method.races(run.memory)
+    if exact != (setup.race + setup.confirm <= 1) or near or (setup.race and not races):
         history, speed = run.history.as_dict(), 0.0
         if near and "sigma" in history:
             speed = pace(history["evaluations"], history["sigma"])
-        _keep(run, reserve(run.ledger.budget, setup.dimension, exact, speed))
+        _keep(run, reserve(run.ledger.budget, setup.dimension, exact, speed, races))
 
 
 def regrant(run: Run, budget: int) -> None:

@@ -13,9 +13,12 @@ from noisewise._types import FloatArray
 #: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
 _RACE, _CONFIRM = 0.4, 0.6
 _RACE_LEAST, _CONFIRM_LEAST = 4, 8
-#: A confirmation takes at most one part in so many of a small budget, both together one in so
-#: many, else there is no race; and the dimension from which on finalists differ too little for one.
-_PART, _PART_BOTH, _RACE_BELOW = 4, 8, 10
+#: A confirmation takes at most one part in so many of a small budget, but at least so many
+#: evaluations unless they are more than one part in so many.
+_PART, _FEWEST, _PART_MOST = 10, 4, 4
+#: Both together take at most one part in so many, else there is no race; and the dimension from
+#: which on finalists differ too little for one.
+_PART_BOTH, _RACE_BELOW = 8, 10
 #: The largest part where whole batches are kept.
 _PART_BATCHES = 3
 #: Decades of regret that a search which makes steady progress may lose to both.
@@ -29,18 +32,26 @@ class Reserve(NamedTuple):
     confirm: int
 
 
-def reserve(budget: int, dimension: int, deterministic: bool = False, pace: float = 0.0) -> Reserve:
+def reserve(
+    budget: int,
+    dimension: int,
+    deterministic: bool = False,
+    pace: float = 0.0,
+    races: bool = True,
+) -> Reserve:
     """Evaluations for the race and for the confirmation where the user did not say how many.
 
     Without noise one evaluation is enough. Otherwise about sqrt(budget): the loss to the search
     falls with the budget, and the interval still shrinks. A search that still makes ``pace``
-    decades of progress per evaluation would lose more, so it keeps less.
+    decades of progress per evaluation would lose more, so it keeps less. A method that knows its
+    best point without a race has none (``races``).
     """
     if deterministic:
         return Reserve(0, min(1, budget - 1))
     root = math.sqrt(budget)
-    confirm = min(max(_CONFIRM_LEAST, round(_CONFIRM * root)), budget // _PART)
-    race = max(_RACE_LEAST, round(_RACE * root)) if dimension < _RACE_BELOW else 0
+    few = min(max(_FEWEST, budget // _PART), budget // _PART_MOST)
+    confirm = min(max(_CONFIRM_LEAST, round(_CONFIRM * root)), few)
+    race = max(_RACE_LEAST, round(_RACE * root)) if races and dimension < _RACE_BELOW else 0
     if race + confirm > budget // _PART_BOTH:
         race = 0
     if (race + confirm) * pace > _LOSS:

@@ -387,7 +387,7 @@ class Search:
         spent = ledger.charged - (0 if run.next is None else len(run.next))
         row = (spent, len(first), mean, smallest, misranking, run.misranking.value)
         run.history.append((*row, ledger.reevaluation, *info.row))
-        final.look_at_noise(run, population)
+        final.look_at_noise(self.method, run, population)
         run.round += 1
         run.current = None
         if run.barren >= BARREN and run.fruitless >= self._patience():

@@ -18,7 +18,12 @@ from noisewise.methods import RBPEM
 def result() -> nw.Result:
     rng = np.random.default_rng(0)
     return nw.minimize(
-        lambda x: float(x @ x + rng.normal()), [2.0] * 3, sigma0=1.0, budget=400, rng=0
+        lambda x: float(x @ x + rng.normal()),
+        [2.0] * 3,
+        sigma0=1.0,
+        budget=400,
+        rng=0,
+        method="watchful",
     )
 
 
@@ -39,7 +44,7 @@ class Text(HTMLParser):
 def test_a_result_is_a_table(result: nw.Result) -> None:
     shown = Text(result._repr_html_())
     assert shown.tags.count("table") == 1
-    assert shown.cells[0] == "auto"
+    assert shown.cells[0] == "watchful"
     rows = dict(zip(shown.cells[1::2], shown.cells[2::2], strict=True))
     assert rows["x (recommended)"] == ", ".join(f"{v:.5g}" for v in result.x)
     assert f"fun: {rows['fun (estimated there)']}" in str(result)

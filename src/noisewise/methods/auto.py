@@ -281,6 +281,10 @@ class Auto(Method):
         method, inner = self._charge(memory)
         return method.sensitivities(inner, blocks)
 
+    def races(self, memory: AutoMemory) -> bool:
+        method, inner = self._charge(memory)
+        return method.races(inner)
+
     def improvement(self, memory: AutoMemory) -> float:
         method, inner = self._charge(memory)
         return method.improvement(inner)

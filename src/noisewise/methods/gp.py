@@ -139,6 +139,9 @@ class GP(Method):
         with single():
             return answer.sensitivities(memory.model, blocks)
 
+    def races(self, memory: GPMemory) -> bool:
+        return False
+
     def improvement(self, memory: GPMemory) -> float:
         with single():
             return answer.improvement(memory.model)

@@ -224,6 +224,11 @@ class Method(ABC):
         searches; empty without a model."""
         return []
 
+    def races(self, memory: Any) -> bool:
+        """Whether finalists should race for the recommendation; not where a model has averaged all
+        values and a few more would not change its mind."""
+        return True
+
     def improvement(self, memory: Any) -> float:
         """By how much the best point is better than the recommended one, as far as a model expects
         it; nan without a model."""

@@ -24,22 +24,17 @@ from noisewise.trial import Trial
 
 #: Episodes, and the part of the budget that they may take.
 _EPISODES, _PART = 10, 5
-#: Episodes that measure the answer at least, one in so many, and the budgets where that is fewer
-#: than elsewhere.
-_MEASURED, _MEASURED_PART, _SMALL = 5, 8, (20, 64)
 
 #: A policy does not see observations that vary by less than this part of what it expects.
 _BLIND = 0.02
 
 
 class Start(NamedTuple):
-    """Where a search starts, how observations are scaled, the episodes that this took, and those
-    that measure the answer, as ``confirm`` of `noisewise.minimize`."""
+    """Where a search starts, how observations are scaled, and the episodes that this took."""
 
     x: FloatArray
     scaling: Scaling | None
     episodes: int
-    confirm: int | str = "auto"
 
 
 @dataclass
@@ -126,12 +121,6 @@ def episodes(budget: int) -> int:
     """Episodes of the first look; none where the budget is too small."""
     n = min(_EPISODES, budget // _PART)
     return n if n >= 2 else 0
-
-
-def confirmation(left: int) -> int | str:
-    """Episodes of the ``left`` ones that measure the answer. Of a small budget these are fewer than
-    `noisewise.minimize` would take: to the search they are worth more than a narrower interval."""
-    return max(_MEASURED, left // _MEASURED_PART) if _SMALL[0] <= left < _SMALL[1] else "auto"
 
 
 def stream(rng: Any) -> np.random.Generator:

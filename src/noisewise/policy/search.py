@@ -18,7 +18,7 @@ from noisewise.minimize import minimize
 from noisewise.optimizer import Optimizer
 from noisewise.policy.actions import of_space
 from noisewise.policy.environment import Environment, environment, episode, guess
-from noisewise.policy.look import Look, Start, confirmation, episodes, first_look, stream
+from noisewise.policy.look import Look, Start, episodes, first_look, stream
 from noisewise.policy.network import Network
 from noisewise.policy.scaling import Scaling
 from noisewise.policy.trained import Parametrised, Policy, bound, check_form
@@ -109,12 +109,10 @@ def search(
     began = _kept(checkpoint, options.get("method"))
     if began is None:
         began = _begin(spec, form, first, start, budget, workers, rng, options)
-        began = began._replace(confirm=confirmation(budget - began.episodes))
     if len(began.x) != form.size:
         raise ValueError(
             f"start must have {form.size} parameters, as the policy has, got {len(began.x)}"
         )
-    options.setdefault("confirm", began.confirm)
     r = minimize(
         Episode(spec, form, began.scaling),
         began.x,
@@ -226,7 +224,7 @@ def _kept(checkpoint: Any, method: Any) -> Start | None:
         scaling = None
         if kept["shift"] is not None:
             scaling = Scaling(np.array(kept["shift"]), np.array(kept["scale"]))
-        return Start(np.array(kept["x"]), scaling, int(kept["episodes"]), kept["confirm"])
+        return Start(np.array(kept["x"]), scaling, int(kept["episodes"]))
     except (KeyError, TypeError, ValueError):
         said = f"checkpoint {os.fspath(checkpoint)} is not of a search for a policy"
         raise CheckpointError(said) from None
@@ -241,5 +239,4 @@ def _data(began: Start, spec: Environment) -> dict[str, Any]:
         "shift": None if scaling is None else scaling.shift.tolist(),
         "scale": None if scaling is None else scaling.scale.tolist(),
         "episodes": began.episodes,
-        "confirm": began.confirm,
     }

@@ -17,7 +17,6 @@ import noisewise
 from noisewise.methods import CMAES
 from noisewise.methods.evolution import EvolutionMemory
 from noisewise.methods.method import Now
-from noisewise.policy.look import confirmation
 from noisewise_bench import behaviour, methods
 from noisewise_bench.policies.classic import SIMULATORS
 from noisewise_bench.policies.problem import PolicyProblem, Setting
@@ -93,7 +92,7 @@ def mirrored(oracle: Oracle, budget: int, seed: int) -> Any:
 
 def _method(name: str, budget: int) -> Any:
     if name == SEARCH:
-        return methods.LibraryMethod("auto", {"confirm": confirmation(budget)})
+        return methods.LibraryMethod("auto", {"confirm": "auto"})
     return mirrored if name == "mirrored" else methods.get(name)
 
 
