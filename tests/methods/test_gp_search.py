@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,6 +126,25 @@ def test_failures_repel_and_are_never_recommended() -> None:
         memory = search.learn(memory, U, np.where(U[:, 0] > 0.5, np.nan, y))
     assert memory.measured.ok.mean() > 0.4  # the best is on the edge
     assert 0.4 < answer.recommend(memory).x[0] <= 0.5
+
+
+def test_a_small_plateau_is_found_under_noise() -> None:
+    """A twelfth of the box is better, by three standard deviations of the noise. A model that has
+    seen nothing yet must look everywhere."""
+    missed = 0
+    for seed in range(10):
+        noise = rng(seed)
+        centre = noise.uniform(0.15, 0.85, 2)
+
+        def value(x: FloatArray, centre: FloatArray = centre) -> float:
+            return float((np.abs(x - centre) >= 0.15).any())
+
+        def fun(x: FloatArray, value: Any = value, noise: Any = noise) -> float:
+            return value(x) + 0.3 * float(noise.normal())
+
+        r = nw.minimize(fun, bounds=[(0.0, 1.0)] * 2, budget=120, method="gp", rng=seed)
+        missed += value(r.x) > 0.0
+    assert missed <= 3
 
 
 def test_only_failures_so_far() -> None:

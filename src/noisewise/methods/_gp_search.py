@@ -20,7 +20,7 @@ from noisewise.models import past as earlier
 from noisewise.models.gp import Posterior
 from noisewise.models.limits import LIKELY, Limits
 from noisewise.models.measurements import Measurements
-from noisewise.models.model import Fit, Model, local, refit
+from noisewise.models.model import Fit, Model, local, refit, two_valued
 from noisewise.models.past import Past
 
 #: Standard deviation of the start design in unit coordinates that stands for "the whole box".
@@ -32,6 +32,9 @@ WINDOW = 40
 _GLOBAL, _LOCAL, _ALTERNATIVES = 100, 200, 30
 #: Rounds of candidates in which the lowest feasible point is looked for.
 _ROUNDS = 6
+#: Share of noise in the variance of the values above which the model sees nothing. Of two values,
+#: such as won and lost, noise has such a share whatever the function.
+_BLIND = 0.9
 #: Power of the chance of a success in the worth of a measurement: where the best lies beside a
 #: region of failures, most evaluations would fail otherwise.
 _CAUTION = 6
@@ -194,12 +197,15 @@ def _spaced(memory: Memory, known: FloatArray, rng: np.random.Generator) -> Floa
 
 
 def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> FloatArray:
-    """The candidate whose measurement is expected to lower the smallest posterior mean most."""
+    """The candidate whose measurement is expected to lower the smallest posterior mean most; where
+    the model has found nothing but noise, a point far from the others."""
     X = process.groups.X
     order = np.argsort(process.smoothed(), kind="stable")
     best = X[order[:_ALTERNATIVES]]
     if memory.limits is not None:
         return _feasible(memory, memory.limits, process, X[order], rng)
+    if noise_share(memory) > _BLIND and not two_valued(memory.measured.y[memory.measured.ok]):
+        return _spaced(memory, X, rng)
     C = candidates(memory, process, best[0], rng)
     chance = modelled(memory).success.chance(C)
     value = chance**_CAUTION * acquisition.knowledge(process, C, best, chance >= 0.5)
@@ -298,6 +304,17 @@ def _foretold(
     rows = [model.raw(m, v + model.posterior.noise()) for m, v in zip(mean, var, strict=True)]
     told = np.column_stack([np.reshape(rows, (-1, 2)), y[ok]])
     return np.vstack([memory.told, told])[-WINDOW:]
+
+
+def noise_share(memory: Memory) -> float:
+    """Share of the noise in the variance of the (transformed) values; nan before there is a
+    model."""
+    seen = memory.measured
+    if len(seen.y) < start_size(len(memory.x0)) or not seen.ok.any():
+        return np.nan
+    posterior = modelled(memory).posterior
+    noise, signal = posterior.noise(), float(np.var(posterior.mean(posterior.groups.X)))
+    return noise / (noise + signal) if noise + signal > 0.0 else 0.0
 
 
 def agreement(memory: Memory) -> tuple[float, float]:

@@ -27,7 +27,7 @@ from noisewise._check import fraction, integer, one_of
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
 from noisewise.methods import _gp_search as gp
-from noisewise.methods.gp import GP, GPMemory, noise_share
+from noisewise.methods.gp import GP, GPMemory
 from noisewise.methods.method import (
     Distribution,
     Earlier,
@@ -211,7 +211,7 @@ class Auto(Method):
         model, known = memory.model.model, max(_KNOWN, _KNOWN_EACH * memory.setup.dimension)
         if memory.learnt < known or (model.past is not None and model.past.use != UNUSED):
             return ""
-        share = noise_share(model)
+        share = gp.noise_share(model)
         if math.isnan(share):
             return "nothing had succeeded"
         if share <= _NOISY:
@@ -229,7 +229,7 @@ class Auto(Method):
         return (
             memory.setup.budget <= _kept(memory.setup.dimension)
             and model.fit.name == "none"
-            and noise_share(model) > _SOME
+            and gp.noise_share(model) > _SOME
             and bool(np.ptp(good) > 0.0)
         )
 

@@ -107,7 +107,7 @@ class GP(Method):
         seeds = population.seeds[i, slot] if population.common else None
         with single():
             memory.model = gp.learn(model, X, samples.values[i, slot], errors, seeds)
-            return memory, Info((noise_share(memory.model),))
+            return memory, Info((gp.noise_share(memory.model),))
 
     def limit(self, memory: GPMemory, limits: Limits) -> GPMemory:
         memory.model = replace(memory.model, limits=limits)
@@ -151,7 +151,7 @@ class GP(Method):
 
     def explain(self, memory: GPMemory) -> Explanation:
         model = memory.model
-        share = noise_share(model)
+        share = gp.noise_share(model)
         if math.isnan(share):
             return Explanation("too few values for a model")
         if np.ptp(model.measured.y[model.measured.ok]) == 0.0:
@@ -175,14 +175,3 @@ class GP(Method):
             and model.told.shape == (len(model.told), 3)
             and model.fit.hyper.lengths.shape == (n,)
         )
-
-
-def noise_share(model: gp.Memory) -> float:
-    """Share of the noise in the variance of the (transformed) values; nan before there is a
-    model."""
-    seen = model.measured
-    if len(seen.y) < gp.start_size(len(model.x0)) or not seen.ok.any():
-        return math.nan
-    posterior = gp.modelled(model).posterior
-    noise, signal = posterior.noise(), float(np.var(posterior.mean(posterior.groups.X)))
-    return noise / (noise + signal) if noise + signal > 0.0 else 0.0
