@@ -103,8 +103,9 @@ def minimize(
         ``"worst"``: it counts as a failed evaluation, which ranks last.
     confirm
         Evaluations of the budget kept to measure the recommended point. ``"auto"``: about the
-        square root of the budget; below ten dimensions some of them first choose between finalists;
-        one if there is no noise. 0: the value is not measured.
+        square root of the budget, and at most a tenth of a small one; an evolution strategy in
+        fewer than ten dimensions keeps a few more to choose between finalists; one if there is no
+        noise. 0: the value is not measured.
     callback
         Called after each generation with ``intermediate_result``; raising ``StopIteration``
         ends the run.
