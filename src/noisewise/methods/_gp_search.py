@@ -317,6 +317,14 @@ def noise_share(memory: Memory) -> float:
     return noise / (noise + signal) if noise + signal > 0.0 else 0.0
 
 
+def usual_surprise(memory: Memory) -> float:
+    """Median distance of a value from what the others predict, in standard deviations: about 0.7
+    under normal noise, near 0 where most values are exact and a few are far off."""
+    posterior = modelled(memory).posterior
+    mean, var = posterior.leave_one_out()
+    return float(np.median(np.abs(posterior.groups.mean - mean) / np.sqrt(var)))
+
+
 def agreement(memory: Memory) -> tuple[float, float]:
     """How well the model foretold the order of the values that followed: concordant minus
     discordant pairs, as a share of what it expected from its own predictions and noise; and

@@ -11,7 +11,8 @@ One rule decides which of the two is in charge.
   strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
   values, the strategy begins anew as soon as that is known, as if there had been no model.
 - The model keeps such a run of at most 1000 evaluations in at most three dimensions, if there is
-  noise and it is about the same everywhere: if values need no transformation.
+  noise (0.5 % of the variance) and it is about the same everywhere: if values need no
+  transformation and it is not a matter of a few outliers.
 - Elsewhere the strategy searches from the start.
 """
 
@@ -55,8 +56,8 @@ _OPENS_UP_TO, _OPENING, _OPENING_EACH = 5, 100, 25
 #: after so many values, at least and per coordinate.
 _NOISY, _KNOWN, _KNOWN_EACH = 0.1, 15, 5
 #: It keeps a run that it opened in at most so many coordinates, with at most so many evaluations
-#: (all of which it remembers), above this share of noise.
-_KEEPS_UP_TO, _KEPT, _SOME = 3, 1000, 1e-4
+#: (all of which it remembers), above this share of noise and this usual surprise.
+_KEEPS_UP_TO, _KEPT, _SOME, _USUAL = 3, 1000, 0.005, 0.35
 #: It hands over below this rank agreement, once it expected so many pairs in order, from so many
 #: coordinates on, and if so many generations of the strategy are left.
 _AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 5, 8
@@ -221,8 +222,9 @@ class Auto(Method):
 
     def _keeps(self, memory: AutoMemory) -> bool:
         """Whether the model does better than the strategy in the whole of a run that it opens: it
-        averages noise that is the same everywhere over all that it has seen. Noise that falls with
-        the values, which a transformation shows, is for the strategy."""
+        averages noise that is the same everywhere over all that it has seen. For the strategy are
+        noise that falls with the values, which a transformation shows, and rare outliers among
+        exact values, which ranks ignore."""
         assert memory.model is not None
         model = memory.model.model
         good = model.own.y[model.own.ok]
@@ -231,6 +233,7 @@ class Auto(Method):
             and model.fit.name == "none"
             and gp.noise_share(model) > _SOME
             and bool(np.ptp(good) > 0.0)
+            and gp.usual_surprise(model) > _USUAL
         )
 
     def _hand_over(self, memory: AutoMemory, free: int, anew: str = "") -> None:
