@@ -172,6 +172,20 @@ def test_the_model_keeps_a_noisy_run_of_few_parameters(noise: float) -> None:
     assert "began anew" not in r.message
 
 
+def test_rare_outliers_are_for_the_strategy() -> None:
+    """Ranks ignore them; a model would take them for noise that all values have."""
+    noise = np.random.default_rng(0)
+
+    def value(trial: nw.Trial) -> float:
+        off = abs(float(noise.standard_cauchy())) if noise.random() < 0.2 else 0.0
+        return float(trial.x @ trial.x) + off
+
+    opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
+    support.drive(opt, value)
+    assert 15 <= opt._run.memory.handed_over <= 100
+    assert opt.result().x @ opt.result().x < 1e-4
+
+
 def test_noise_that_falls_with_the_values_is_for_the_strategy() -> None:
     def value(trial: nw.Trial) -> float:
         return float(trial.x @ trial.x) * math.exp(pure_noise(trial))

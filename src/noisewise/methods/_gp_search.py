@@ -204,7 +204,7 @@ def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> F
     best = X[order[:_ALTERNATIVES]]
     if memory.limits is not None:
         return _feasible(memory, memory.limits, process, X[order], rng)
-    if noise_share(memory) > _BLIND and not two_valued(memory.measured.y[memory.measured.ok]):
+    if blind(memory):
         return _spaced(memory, X, rng)
     C = candidates(memory, process, best[0], rng)
     chance = modelled(memory).success.chance(C)
@@ -315,6 +315,12 @@ def noise_share(memory: Memory) -> float:
     posterior = modelled(memory).posterior
     noise, signal = posterior.noise(), float(np.var(posterior.mean(posterior.groups.X)))
     return noise / (noise + signal) if noise + signal > 0.0 else 0.0
+
+
+def blind(memory: Memory) -> bool:
+    """Whether the model has found nothing but noise."""
+    good = memory.measured.y[memory.measured.ok]
+    return noise_share(memory) > _BLIND and not two_valued(good)
 
 
 def usual_surprise(memory: Memory) -> float:

@@ -11,7 +11,7 @@ One rule decides which of the two is in charge.
   strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
   values, the strategy begins anew as soon as that is known, as if there had been no model.
 - The model keeps such a run of at most 1000 evaluations in at most three dimensions, if there is
-  noise (0.5 % of the variance) and it is about the same everywhere: if values need no
+  noise (0.5 to 90 % of the variance) and it is about the same everywhere: if values need no
   transformation and it is not a matter of a few outliers.
 - Elsewhere the strategy searches from the start.
 """
@@ -223,8 +223,8 @@ class Auto(Method):
     def _keeps(self, memory: AutoMemory) -> bool:
         """Whether the model does better than the strategy in the whole of a run that it opens: it
         averages noise that is the same everywhere over all that it has seen. For the strategy are
-        noise that falls with the values, which a transformation shows, and rare outliers among
-        exact values, which ranks ignore."""
+        noise that falls with the values, which a transformation shows, rare outliers among exact
+        values, which ranks ignore, and functions of which the model sees nothing."""
         assert memory.model is not None
         model = memory.model.model
         good = model.own.y[model.own.ok]
@@ -233,6 +233,7 @@ class Auto(Method):
             and model.fit.name == "none"
             and gp.noise_share(model) > _SOME
             and bool(np.ptp(good) > 0.0)
+            and not gp.blind(model)
             and gp.usual_surprise(model) > _USUAL
         )
 
