@@ -10,7 +10,7 @@ One rule decides which of the two is in charge.
   evaluations per coordinate and at least 100, but for no more than half of the budget. Then the
   strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
   values, the strategy begins anew as soon as that is known, as if there had been no model.
-- The model keeps such a run of at most 1000 evaluations in at most three dimensions, if there is
+- The model keeps such a run of at most 1000 evaluations in one or two dimensions, if there is
   noise (0.5 to 90 % of the variance) and it is about the same everywhere: if values need no
   transformation and it is not a matter of a few outliers.
 - Elsewhere the strategy searches from the start.
@@ -57,7 +57,7 @@ _OPENS_UP_TO, _OPENING, _OPENING_EACH = 5, 100, 25
 _NOISY, _KNOWN, _KNOWN_EACH = 0.1, 15, 5
 #: It keeps a run that it opened in at most so many coordinates, with at most so many evaluations
 #: (all of which it remembers), above this share of noise and this usual surprise.
-_KEEPS_UP_TO, _KEPT, _SOME, _USUAL = 3, 1000, 0.005, 0.35
+_KEEPS_UP_TO, _KEPT, _SOME, _USUAL = 2, 1000, 0.005, 0.35
 #: It hands over below this rank agreement, once it expected so many pairs in order, from so many
 #: coordinates on, and if so many generations of the strategy are left.
 _AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 5, 8
