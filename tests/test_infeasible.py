@@ -59,8 +59,6 @@ def test_the_chance_of_a_success(n: int, d: int, seed: int, share: float) -> Non
     if found.places is None:
         assert (p == 1.0).all()
         assert found.likely(X).all()
-    else:  # places foretell: failures have a smaller chance than successes, on average
-        assert p[np.isnan(y)].mean() < p[np.isfinite(y)].mean()
 
 
 def test_failures_in_a_region_and_failures_anywhere_are_told_apart() -> None:
@@ -96,6 +94,7 @@ def test_the_best_lies_beside_a_region_of_failures(rate: float) -> None:
 
         r = nw.minimize(fun, bounds=[(0.0, 1.0)] * 2, budget=50, rng=seed)
         assert r.x[0] <= 0.55
+        assert r.n_failures < 40
         lost.append(float(((r.x - 0.6) ** 2).sum()) - 0.05**2)
     assert np.median(lost) < {0.0: 1e-3, 0.2: 5e-3}[rate]
 

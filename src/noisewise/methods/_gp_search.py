@@ -38,6 +38,8 @@ _BLIND = 0.9
 #: Power of the chance of a success in the worth of a measurement: where the best lies beside a
 #: region of failures, most evaluations would fail otherwise.
 _CAUTION = 6
+#: After so many failures in a row only points that are likely to succeed are tried.
+_PATIENCE = 3
 #: Values that are remembered; of more, the oldest are dropped. The model uses the nearest of them.
 _REMEMBERED = 1000
 #: Share of the steps that leave the box and are reflected; the others end on its face.
@@ -197,18 +199,21 @@ def _spaced(memory: Memory, known: FloatArray, rng: np.random.Generator) -> Floa
 
 
 def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> FloatArray:
-    """The candidate whose measurement is expected to lower the smallest posterior mean most; where
-    the model has found nothing but noise, a point far from the others."""
+    """The candidate whose measurement is expected to lower the smallest posterior mean most. Where
+    the model has found nothing but noise, and failures no region, a point far from the others."""
     X = process.groups.X
     order = np.argsort(process.smoothed(), kind="stable")
     best = X[order[:_ALTERNATIVES]]
     if memory.limits is not None:
         return _feasible(memory, memory.limits, process, X[order], rng)
-    if blind(memory):
-        return _spaced(memory, X, rng)
+    success = modelled(memory).success
+    if blind(memory) and success.places is None:
+        return _spaced(memory, np.vstack([memory.measured.X, X]), rng)
     C = candidates(memory, process, best[0], rng)
-    chance = modelled(memory).success.chance(C)
+    chance = success.chance(C)
     value = chance**_CAUTION * acquisition.knowledge(process, C, best, chance >= 0.5)
+    if not memory.own.ok[-_PATIENCE:].any():  # nothing else seems worth anything to the model
+        value = np.where(chance >= 0.5, value, chance - 1.0)
     return np.asarray(C[int(np.argmax(value))])
 
 
