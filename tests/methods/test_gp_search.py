@@ -124,7 +124,7 @@ def test_failures_repel_and_are_never_recommended() -> None:
         U = search.propose(memory, 1, NONE, generator)
         y = sphere(memory, U, 0.1, seed=i)
         memory = search.learn(memory, U, np.where(U[:, 0] > 0.5, np.nan, y))
-    assert memory.measured.ok.mean() > 0.4  # the best is on the edge
+    assert memory.measured.ok[10:].mean() > 0.4
     assert 0.4 < answer.recommend(memory).x[0] <= 0.5
 
 
