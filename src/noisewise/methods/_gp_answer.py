@@ -30,11 +30,10 @@ from noisewise.models import kernel
 from noisewise.models.gp import Posterior
 from noisewise.models.limits import LIKELY, Limits
 from noisewise.models.model import local
+from noisewise.models.success import OFTEN
 
 #: Largest ratio of the axes' variances in the distribution handed over.
 _CONDITION = 1e4
-#: Least chance of a success at the point that is recommended, where one has it.
-_OFTEN = 0.5
 #: Points over which the effect of coordinates is averaged.
 _POINTS = 200
 #: Joint draws of the posterior from which the expected improvement is taken.
@@ -107,7 +106,7 @@ def _descended(memory: Memory, process: Posterior) -> FloatArray:
     if success.likely(found).all():
         return _lowest(process, found)
     # What has succeeded is safer than a point beside it, but may have been lucky.
-    often = ranked[success.chance(ranked) >= _OFTEN]
+    often = ranked[success.chance(ranked) >= OFTEN]
     return np.asarray(often[0] if len(often) else ranked[0])
 
 

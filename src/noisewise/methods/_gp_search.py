@@ -22,6 +22,7 @@ from noisewise.models.limits import LIKELY, Limits
 from noisewise.models.measurements import Measurements
 from noisewise.models.model import Fit, Model, local, refit, two_valued
 from noisewise.models.past import Past
+from noisewise.models.success import OFTEN
 
 #: Standard deviation of the start design in unit coordinates that stands for "the whole box".
 SPREAD = 0.3
@@ -211,10 +212,17 @@ def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> F
         return _spaced(memory, np.vstack([memory.measured.X, X]), rng)
     C = candidates(memory, process, best[0], rng)
     chance = success.chance(C)
-    value = chance**_CAUTION * acquisition.knowledge(process, C, best, chance >= 0.5)
-    if not memory.own.ok[-_PATIENCE:].any():  # nothing else seems worth anything to the model
-        value = np.where(chance >= 0.5, value, chance - 1.0)
-    return np.asarray(C[int(np.argmax(value))])
+    value = acquisition.knowledge(process, C, best, chance >= OFTEN)
+    return np.asarray(C[int(np.argmax(_discounted(memory, value, chance)))])
+
+
+def _discounted(memory: Memory, value: FloatArray, chance: FloatArray) -> FloatArray:
+    """The worth of measurements that succeed with this chance. After failures in a row, those that
+    probably fail come last, whatever they would be worth."""
+    worth = value * chance**_CAUTION
+    if memory.own.ok[-_PATIENCE:].any():
+        return worth
+    return np.where(chance >= OFTEN, worth, chance - 1.0)
 
 
 def _feasible(
@@ -231,10 +239,9 @@ def _feasible(
     if len(best) == 0:
         return np.asarray(C[int(np.argmax(chance))])
     success = modelled(memory).success.chance(C)
-    allowed = (chance >= np.log(LIKELY)) & (success >= 0.5)
-    value = acquisition.knowledge(process, C, best, allowed)
-    value *= np.exp(chance) * success**_CAUTION
-    return np.asarray(C[int(np.argmax(value))])
+    allowed = (chance >= np.log(LIKELY)) & (success >= OFTEN)
+    value = np.exp(chance) * acquisition.knowledge(process, C, best, allowed)
+    return np.asarray(C[int(np.argmax(_discounted(memory, value, success)))])
 
 
 def safest(memory: Memory, limits: Limits, process: Posterior, X: FloatArray) -> FloatArray:

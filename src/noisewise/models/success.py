@@ -26,8 +26,9 @@ from noisewise.models.measurements import Measurements, Merged
 _LENGTHS, _NOISES = (0.1, 0.25, 0.6, 1.5), (0.2, 0.7)
 #: Log likelihood by which the share of the whole run must foretell better than the places.
 _CLEARLY = 1.0
-#: A point that must succeed has at least this chance.
-_LIKELY = 0.8
+#: Least chance of a point that may be tried after failures or recommended after a success, and of
+#: one that is recommended although nothing was measured there.
+OFTEN, _LIKELY = 0.5, 0.8
 
 
 @dataclass(frozen=True)
