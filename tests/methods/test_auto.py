@@ -276,10 +276,10 @@ def test_the_strategy_begins_anew_where_noise_is_strong(value: Any) -> None:
     assert memory.strategy.state.sigma == first.state.sigma
 
 
-def _with_data(y_of: Any, value: Any) -> tuple[nw.Optimizer, dict[int, bytes]]:
+def _with_data(y_of: Any, value: Any, budget: int = 1200) -> tuple[nw.Optimizer, dict[int, bytes]]:
     X = np.random.default_rng(0).uniform(-5.0, 5.0, (40, 2))
     data = None if y_of is None else (X, y_of(X))
-    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0), data=data)
+    opt = support.start(Auto(), 2, budget, confirm=0, bounds=(-5.0, 5.0), data=data)
     return opt, support.drive(opt, value)
 
 
@@ -306,6 +306,16 @@ def test_data_that_help_are_not_given_up() -> None:
     assert plain._run.memory.handed_over < 100
     assert with_data._run.memory.handed_over == 100
     assert "the model uses 40 rows" in Auto().absorbed(with_data._run.memory)
+
+
+def test_data_help_a_run_in_which_everything_fails() -> None:
+    opt, _ = _with_data(lambda X: np.sum(X * X, axis=1) + 0.3 * np.cos(9.0 * X[:, 0]), _failed, 400)
+    assert opt._run.ledger.charged > 0
+    assert np.isfinite(opt.result().x).all()
+
+
+def _failed(trial: nw.Trial) -> float:
+    return math.nan
 
 
 def test_a_model_that_predicts_stays() -> None:

@@ -227,7 +227,7 @@ class Auto(Method):
         values, which ranks ignore, and functions of which the model sees nothing."""
         assert memory.model is not None
         model = memory.model.model
-        good = model.own.y[model.own.ok]
+        good = model.measured.y[model.measured.ok]
         return (
             memory.setup.budget <= _kept(memory.setup.dimension)
             and model.fit.name == "none"

@@ -72,7 +72,8 @@ _RECALL = 10.0
 _SHARE = (0.02, 0.03)
 #: Evaluations between two re-evaluations while the objective looks deterministic.
 _REST = 200
-#: Such a chance below which re-evaluations that agree mean that there is no noise.
+#: Re-evaluations that agree mean that there is no noise if different points would agree as often
+#: with at most this chance.
 _LUCK = 0.05
 #: Re-evaluations of the first generation if the objective turns out to be noisy, and the
 #: evaluations of the budget for each.
