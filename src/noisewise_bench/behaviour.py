@@ -21,6 +21,7 @@ import numpy as np
 from noisewise import Result
 from noisewise_bench import methods, problems
 from noisewise_bench.digests import before_the_model, has_a_model
+from noisewise_bench.peers import environment
 from noisewise_bench.problem import FloatArray, Method, Oracle
 from noisewise_bench.randomness import global_random_state
 
@@ -34,7 +35,12 @@ _TRIALS = ((4, "t2", 800), (6, "none", 240), (10, "gaussian", 100))
 _WITHOUT_A_MODEL = (12, "t2", 1200)
 #: Methods for which these runs take too long or need an environment of their own. What they do
 #: is taken from their package's version.
-_BY_VERSION = {"peer/nevergrad": "nevergrad", "peer/optuna": "optuna"}
+_BY_VERSION = {
+    "peer/nevergrad": "nevergrad",
+    "peer/optuna": "optuna",
+    "peer/botorch": "botorch",
+    "peer/smac": "smac",
+}
 #: Instance, dimension and noise seed of the problems behind a family's digest.
 _INSTANCE, _DIMENSION, _SEED = 3, 10, 7
 _POINTS = 3
@@ -91,10 +97,13 @@ def of_method(name: str) -> str:
 
 
 def _version(package: str) -> str:
+    """Name and version of a package here or in a peer's environment of its own."""
     try:
         return f"{package} {importlib.metadata.version(package)}"
     except importlib.metadata.PackageNotFoundError:
-        return ""
+        folders = map(str, environment.directory(package).glob("lib/python*/site-packages"))
+        found = importlib.metadata.distributions(name=package, path=list(folders))
+        return next((f"{package} {each.version}" for each in found), "")
 
 
 def _asked(run: Method, d: int, law: str, budget: int) -> tuple[list[str], bool]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from noisewise_bench import as_run, behaviour, campaign, headline, problems, sta
 from noisewise_bench.campaign import Grid
 from noisewise_bench.experiments.study import Scope, Study, collect, versus, write
 from noisewise_bench.names import BenchError
+from noisewise_bench.peers import environment
 from noisewise_bench.problems.bbob_noisy import BBOBNoisy
 from noisewise_bench.stamps import Stamp
 from noisewise_bench.store import Store
@@ -257,3 +260,25 @@ def test_rows_carry_digests_and_old_files_lack_them(tmp_path: Path) -> None:
         (row,) = store.rows()
         assert (row.method_digest, row.problem_digest) == ("", "")
         assert campaign.stale_keys(store) == {row.key}
+
+
+@pytest.mark.parametrize("peer", ["botorch", "smac"])
+def test_slow_peers_are_known_by_their_version_and_not_run(
+    peer: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: None
+) -> None:
+    behaviour.of_method.cache_clear()
+
+    def never(*_: object) -> None:
+        raise AssertionError("a digest must not run it: that takes hours")
+
+    monkeypatch.setattr(behaviour, "_asked", never)
+    monkeypatch.setenv("NOISEWISE_PEERS", str(tmp_path))
+    unknown = importlib.metadata.PackageNotFoundError
+    monkeypatch.setattr(importlib.metadata, "version", Mock(side_effect=unknown))
+    assert behaviour.of_method(f"peer/{peer}") == ""
+    behaviour.of_method.cache_clear()
+    site = environment.directory(peer) / "lib" / "python3" / "site-packages"
+    info = site / f"{peer}-1.2.3.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {peer}\nVersion: 1.2.3\n")
+    assert behaviour.of_method(f"peer/{peer}") == f"{peer} 1.2.3"

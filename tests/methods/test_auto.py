@@ -310,8 +310,9 @@ def test_data_that_help_are_not_given_up() -> None:
 
 def test_data_help_a_run_in_which_everything_fails() -> None:
     noise = np.random.default_rng(1)
-    noisy = lambda X: np.sum(X * X, axis=1) + 5.0 * noise.normal(size=len(X))
-    opt, _ = _with_data(noisy, _failed, 400)
+    opt, _ = _with_data(
+        lambda X: np.sum(X * X, axis=1) + 5.0 * noise.normal(size=len(X)), _failed, 400
+    )
     assert opt._run.ledger.charged > 0
     assert np.isfinite(opt.result().x).all()
 
