@@ -1,6 +1,6 @@
 """What the study of small budgets runs: three tiers of problems, and who takes part where.
 
-work      a quarter of an hour on two cores, peers included: to look at while working
+work      half an hour on two cores, peers included: to look at while working
 full      every dimension, budget and kind of noise: a few hours
 held-out  other instances, dimensions and levels: to look at once
 """
@@ -88,12 +88,10 @@ class Tier:
 TIERS: Final[dict[str, Tier]] = {
     "work": Tier(
         (
-            Block((2, 5), ("20d",), (1,), WEAK_AND_STRONG, slow=True),
-            Block((2, 5), ("20d",), (2,), WEAK_AND_STRONG),
-            Block((2, 5), ("20d",), (1,)),
-            Block((5,), ("5d",), (1,)),
-            Block((2,), ("50d",), (1,)),
-            Block((10,), ("20d",), (1,)),
+            Block((2, 5), ("20d",), (1, 2), WEAK_AND_STRONG, slow=True),
+            Block((2, 5, 10), ("20d",), (1, 2)),
+            Block((5,), ("5d",), (1, 2)),
+            Block((2,), ("50d",), (1, 2)),
         ),
         (1, 2),
     ),
