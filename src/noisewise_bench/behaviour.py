@@ -123,11 +123,9 @@ def _asked(run: Method, d: int, law: str, budget: int) -> tuple[list[str], bool]
     return _rounded(points), modelled
 
 
-def _until_the_model(intermediate_result: Result) -> None:
-    """Stop where all points that enter the digest are there: the others take long to propose."""
-    r = intermediate_result
-    if r.nfev >= before_the_model(len(r.x)) and has_a_model(r):
-        raise StopIteration
+def _until_the_model(r: Result) -> bool:
+    """Whether all points that enter the digest are there: the others take long to propose."""
+    return r.nfev >= before_the_model(len(r.x)) and has_a_model(r)
 
 
 def family(problem: str) -> str:

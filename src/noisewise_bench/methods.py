@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import noisewise
 from noisewise_bench import as_run, names, peers
 from noisewise_bench.names import BenchError
@@ -102,12 +104,12 @@ class LibraryMethod:
         oracle: Oracle,
         budget: int,
         seed: int,
-        callback: Callable[[noisewise.Result], None] | None = None,
+        enough: Callable[[noisewise.Result], bool] | None = None,
     ) -> Any:
         # Exact PEM is a study: it may draw from the noise law without paying.
         extra = {"draws": oracle.draws} if self.name == "pem" else {}
         confirm = self.options.get("confirm", 0)
-        return search(oracle, budget, seed, self.build(**extra), confirm, callback)
+        return search(oracle, budget, seed, self.build(**extra), confirm, enough)
 
 
 def search(
@@ -116,27 +118,31 @@ def search(
     seed: int,
     method: Any,
     confirm: int | str = 0,
-    callback: Callable[[noisewise.Result], None] | None = None,
+    enough: Callable[[noisewise.Result], bool] | None = None,
 ) -> Any:
-    """`noisewise.minimize` on the oracle with a method that is built.
+    """A run of the library on the oracle with a method that is built.
 
-    Studies of methods compare searches, hence ``confirm=0``; users get ``'auto'``.
+    Studies of methods compare searches, hence ``confirm=0``; users get ``'auto'``. What the method
+    would recommend after each generation is asked for the bench's curves, aside from its time.
+    ``enough``: whether to stop after a generation.
     """
-
-    def report(intermediate_result: Any) -> None:
-        oracle.report(intermediate_result.x)
-        if callback is not None:
-            callback(intermediate_result)
-
-    return noisewise.minimize(
-        oracle,
+    opt = noisewise.Optimizer(
         oracle.x0,
         budget=budget,
         bounds=oracle.bounds,
         sigma0=oracle.sigma0,
         method=method,
         rng=seed,
-        vectorized=True,
         confirm=confirm,
-        callback=report,
     )
+    generation = 0
+    while not opt.done:
+        trials = opt.ask()
+        opt.tell([trial.id for trial in trials], oracle(np.array([trial.x for trial in trials])))
+        if opt.generation > generation:
+            generation = opt.generation
+            with oracle.aside():
+                oracle.report(opt.recommend().x)
+            if enough is not None and enough(opt.result()):
+                opt.stop()
+    return opt.result()

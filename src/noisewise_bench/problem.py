@@ -9,7 +9,8 @@ the truth to itself.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -132,6 +133,15 @@ class Oracle:
     def report(self, x: FloatArray) -> None:
         """The point the method would return if it had to stop now."""
         self._recorder.report(x)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What happens within is for the bench and does not count as time of the method."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._recorder.seconds_aside += time.perf_counter() - start
 
     def draws(self, X: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` fresh noisy values of every row, shape (n, len(X)), that are not charged.

@@ -60,6 +60,7 @@ class Recorder:
         self.uncharged = 0
         self.seconds_problem = 0.0
         self.seconds_truth = 0.0
+        self.seconds_aside = 0.0
 
     @property
     def x_fallback(self) -> FloatArray | None:

@@ -193,7 +193,8 @@ def _run(task: Task, problem: Problem, row: Row) -> Row:
             stopped, outcome = "budget", recorder.x_fallback
             if outcome is None:
                 raise
-        seconds = time.perf_counter() - start - recorder.seconds_problem - recorder.seconds_truth
+        seconds = time.perf_counter() - start - recorder.seconds_aside
+        seconds -= recorder.seconds_problem + recorder.seconds_truth
     x = _point(getattr(outcome, "x", outcome), problem)
     record = dataclasses.asdict(recorder.finish(x))
     if np.isnan(record["recommended_regret"]):

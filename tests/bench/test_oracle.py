@@ -37,7 +37,7 @@ def test_nothing_public_tells_the_truth() -> None:
     public = {name for name in dir(oracle) if not name.startswith("_")}
     assert public == {
         *("x0", "bounds", "dimension", "sigma0", "budget", "spent", "remaining"),
-        *("report", "draws"),
+        *("report", "draws", "aside"),
     }
     assert "Sphere" not in repr(oracle)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import time
 
 import bench_toys
 import numpy as np
@@ -156,3 +157,15 @@ def test_a_lost_task_says_so_and_chunks_keep_their_order() -> None:
     assert [row.seed for row in run_tasks(tasks)] == [3, 1, 2]
     assert "died" in str(lost(tasks[0]).error)
     assert lost(tasks[0]).key == tasks[0].key
+
+
+def test_what_is_done_aside_is_no_time_of_the_method() -> None:
+    def waits(oracle: Oracle, budget: int, seed: int) -> np.ndarray:
+        with oracle.aside():
+            time.sleep(1.0)
+        oracle(np.zeros((budget, oracle.dimension)))
+        return oracle.x0
+
+    row = row_of(waits)
+    assert row.error is None
+    assert 0.0 <= row.seconds_method < 1.0

@@ -65,7 +65,7 @@ def test_rescaled_values_are_those_of_the_run() -> None:
 def test_own_density_is_the_score_of_all_values_where_all_are_own() -> None:
     own = Measurements.empty(2).add(X[[0, *range(20)]], bowl(X[[0, *range(20)]]))
     fit = refit(own, Fit.start(2))
-    assert past.own_density(own, own, fit) == pytest.approx(21 * score(own, fit.name, fit.hyper))
+    assert past.own_density(own, own, fit) == pytest.approx(21 * score(own, fit))
 
 
 def test_constant_failed_or_single_values_say_nothing() -> None:

@@ -70,8 +70,8 @@ def test_the_score_is_a_density_of_the_raw_values() -> None:
     y = (X**2).sum(axis=1) * rng.lognormal(0.0, 0.5, 20)
     hyper = Fit.start(2).hyper
     for name in SMOOTH:
-        one = score(Measurements.empty(2).add(X, y), name, hyper)
-        other = score(Measurements.empty(2).add(X, 7.0 + 100.0 * y), name, hyper)
+        one = score(Measurements.empty(2).add(X, y), Fit(name, hyper))
+        other = score(Measurements.empty(2).add(X, 7.0 + 100.0 * y), Fit(name, hyper))
         assert other == pytest.approx(one - np.log(100.0), abs=1e-6)
 
 

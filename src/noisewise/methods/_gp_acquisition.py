@@ -21,7 +21,7 @@ def knowledge(
     normal number (Frazier, Powell and Dayanik 2009); its expectation is a quadrature.
     """
     mean_c, V_c = process.project(C)
-    Z_c = kernel.scaled(C, process.hyper)
+    Z_c = process.scaled(C)
     prior = kernel.variance(Z_c, process.hyper)
     var = np.maximum(prior - np.einsum("ij,ij->j", V_c, V_c), 1e-12 * prior)
     among = mean_c if allowed is None else np.where(allowed, mean_c, np.inf)
@@ -30,7 +30,7 @@ def knowledge(
     mean_b, V_b = process.project(best)
     mean = np.concatenate([mean_b, mean_c[low]])
     V = np.hstack([V_b, V_c[:, low]])
-    Z = np.vstack([kernel.scaled(best, process.hyper), Z_c[low]])
+    Z = np.vstack([process.scaled(best), Z_c[low]])
     sd = np.sqrt(var + process.noise(seed_known=True))
     move = (kernel.covariance(Z, Z_c, process.hyper) - V.T @ V_c) / sd
     own = var / sd
@@ -51,10 +51,14 @@ def descend(
     def mean(x: FloatArray) -> tuple[float, FloatArray]:
         return process.mean_slope(x)
 
-    lengths = np.exp(process.hyper.lengths)
+    box, lengths, focus = (low, high), np.exp(process.hyper.lengths), process.focus
+    if focus is not None:
+        process = process.flat()
+        low, x, high = (focus.forward(one) for one in (low, x, high))
     low, high = np.maximum(low, x - lengths), np.minimum(high, x + lengths)
     bounds = list(zip(low, high, strict=True))
     found = minimize(
         mean, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
     )
-    return np.asarray(np.clip(found.x, low, high))
+    lowest = np.clip(found.x, low, high)
+    return np.clip(lowest if focus is None else focus.backward(lowest), *box)

@@ -11,6 +11,7 @@ H^-1 G H^-1.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,17 +22,21 @@ from noisewise.methods._gp_search import (
     Memory,
     candidates,
     modelled,
+    noise_share,
     reach,
     safest,
     start_size,
 )
 from noisewise.methods.method import Sensitivity
 from noisewise.models import kernel
+from noisewise.models.focus import average_of_best
 from noisewise.models.gp import Posterior
 from noisewise.models.limits import LIKELY, Limits
 from noisewise.models.model import local
 from noisewise.models.success import OFTEN
 
+#: Noise counts as much if its share of the variance times the number of coordinates exceeds this.
+_MUCH = 2.0
 #: Largest ratio of the axes' variances in the distribution handed over.
 _CONDITION = 1e4
 #: Points over which the effect of coordinates is averaged.
@@ -52,19 +57,19 @@ class Answer:
 
 
 def finalists(memory: Memory, most: int = 5) -> FloatArray:
-    """Points among which the last evaluations should decide, the favourite first: the minimum of
-    the posterior mean, the best measured points by posterior mean, and the average of these."""
+    """Points among which the last evaluations should decide: the favourite, the best measured
+    points by posterior mean, and the average of these."""
     if not memory.measured.ok.any():
         return memory.x0[None]
     process = modelled(memory).posterior
     ranked = _ranked(memory, process)
     average = ranked[:5].mean(axis=0)
-    points = [minimum(memory, process), *ranked[: most - 2]]
+    points = [favourite(memory, process), *ranked[: most - 2]]
     points += [average] if modelled(memory).success.likely(average[None])[0] else []
     if memory.limits is not None:
         sure = memory.limits.sure(memory.frame.outer(np.array(points)))
         points = [points[0], *(x for x, fine in zip(points[1:], sure[1:], strict=True) if fine)]
-    lengths = np.exp(process.hyper.lengths)
+    lengths = process.lengths(points[0])
     chosen: list[FloatArray] = []
     for x in points:
         if all(np.max(np.abs(x - other) / lengths) > 1e-4 for other in chosen):
@@ -73,16 +78,31 @@ def finalists(memory: Memory, most: int = 5) -> FloatArray:
 
 
 def recommend(memory: Memory, among: FloatArray | None = None) -> Answer:
-    """The point of the smallest posterior mean: of ``among`` (the finalists, after the last
-    evaluations have been learnt), else anywhere near the measured points."""
+    """The point of the smallest posterior mean of ``among`` (the finalists, after the last
+    evaluations have been learnt), else the favourite."""
     if not memory.measured.ok.any():
         return Answer(memory.x0, np.nan, np.nan)
     model = modelled(memory)
     process = model.posterior
-    x = minimum(memory, process) if among is None else _lowest(process, among)
+    x = favourite(memory, process) if among is None else _lowest(process, among)
     mean, var = process.predict(x[None])
     value, sd = model.expected(float(mean[0]), float(var[0]))
     return Answer(x, value, sd)
+
+
+def favourite(memory: Memory, process: Posterior) -> FloatArray:
+    """The minimum of the posterior mean. Where noise makes much of the variance for so many
+    coordinates, the point halfway between it and the average of the tenth of the points with the
+    smallest values: both are off, and hardly in the same direction."""
+    x, seen = minimum(memory, process), memory.measured
+    # The model knows more than raw values about known errors, shared seeds and constraints.
+    more = seen.var.any() or seen.seed is not None or memory.limits is not None
+    if more or not noise_share(memory) * len(x) > _MUCH:
+        return x
+    X, y = seen.X[seen.at[seen.ok]], seen.y[seen.ok]
+    tenth = average_of_best(X, y, max(3, math.ceil(len(y) / 10)))
+    between = 0.5 * (x + tenth)
+    return between if modelled(memory).success.likely(between[None])[0] else x
 
 
 def minimum(memory: Memory, process: Posterior) -> FloatArray:
@@ -118,7 +138,7 @@ def improvement(memory: Memory) -> float:
         return np.nan
     model, rng = modelled(memory), np.random.default_rng(0)
     process = model.posterior
-    x = minimum(memory, process)
+    x = favourite(memory, process)
     X = np.vstack([x, candidates(memory, process, x, rng)])
     if memory.limits is not None:
         likely = memory.limits.chance(memory.frame.outer(X)) >= LIKELY
@@ -150,7 +170,7 @@ def sensitivities(memory: Memory, blocks: list[IntArray]) -> list[Sensitivity]:
         other, W = process.project(Y)
         change = float(np.mean((other - mean) ** 2))
         # The posterior variance of the change, pair by pair.
-        Z = [kernel.scaled(P, process.hyper) for P in (X, Y)]
+        Z = [process.scaled(P) for P in (X, Y)]
         prior = sum(kernel.variance(P, process.hyper) for P in Z)
         prior -= 2.0 * np.diagonal(kernel.covariance(Z[0], Z[1], process.hyper))
         unknown = float(np.mean(prior - np.sum((V - W) ** 2, axis=0)))
@@ -189,13 +209,12 @@ def _ranked(memory: Memory, process: Posterior) -> FloatArray:
 
 def _hessian(process: Posterior, x: FloatArray) -> FloatArray:
     """Central differences of the gradient of the mean, eigenvalues limited from below."""
-    h = 1e-3 * np.exp(process.hyper.lengths)
+    scale = process.lengths(x)
     rows = [
         (process.slopes(x + step)[2] - process.slopes(x - step)[2]) / (2.0 * step.sum())
-        for step in np.diag(h)
+        for step in np.diag(1e-3 * scale)
     ]
     # In units of the length scales, where a limit on the condition makes sense.
-    scale = np.exp(process.hyper.lengths)
     H = 0.5 * (np.array(rows) + np.array(rows).T) * np.outer(scale, scale)
     values, B = np.linalg.eigh(H)
     values = np.maximum(values, max(float(values.max()), 1e-8) / _CONDITION)

@@ -265,9 +265,12 @@ def candidates(
     memory: Memory, process: Posterior, centre: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Uniform points, and normal steps of many sizes from ``centre``, longer along coordinates
-    with larger length scales; half of the steps change about three coordinates only."""
+    with larger length scales; half of the steps change about three coordinates only. All of them in
+    the coordinates in which the process is stationary."""
     low, high = reach(memory)
-    d = len(centre)
+    d, focus = len(centre), process.focus
+    if focus is not None:
+        low, centre, high = (focus.forward(one) for one in (low, centre, high))
     uniform = low + rng.random((_GLOBAL, d)) * (high - low)
     lengths = process.hyper.lengths
     shape = np.exp(np.minimum(lengths - lengths.mean(), 2.0))
@@ -279,12 +282,16 @@ def candidates(
     kept = rng.random((_LOCAL, d)) < share
     kept[np.arange(_LOCAL), rng.integers(0, d, _LOCAL)] = True
     near = centre + step * kept
-    low = np.maximum(memory.frame.low, -_FARTHEST)
-    high = np.minimum(memory.frame.high, _FARTHEST)
+    if focus is None:  # else a step out of an open reach could end anywhere
+        low = np.maximum(memory.frame.low, -_FARTHEST)
+        high = np.minimum(memory.frame.high, _FARTHEST)
     back = rng.random((_LOCAL, 1)) < _REFLECTED
     near = np.where(back & (near < low), 2.0 * low - near, near)
     near = np.clip(np.where(back & (near > high), 2.0 * high - near, near), low, high)
-    return np.vstack([uniform, near])
+    C = np.vstack([uniform, near])
+    if focus is None:
+        return C
+    return np.asarray(np.clip(focus.backward(C), memory.frame.low, memory.frame.high))
 
 
 def reach(memory: Memory) -> tuple[FloatArray, FloatArray]:

@@ -1,7 +1,8 @@
 """Gaussian process regression: posterior, leave-one-out predictions, maximum a posteriori fit.
 
     symbol  meaning                                                             shape
-    X       points with values, one row per group of replicates                 (n, d)
+    X       points with values, one row per group of replicates; the process is
+            stationary in these coordinates or in those of a `Focus`            (n, d)
     m       means of the groups, standardised                                   (n,)
     c, S    values per group; sums of squares about the group means             (n,)
     tau     error variance of one value: learned sigma^2 + known variance       (n,)
@@ -25,6 +26,7 @@ import numpy as np
 
 from noisewise._types import FloatArray, IntArray
 from noisewise.models import kernel
+from noisewise.models.focus import Focus
 from noisewise.models.kernel import Hyper
 from noisewise.models.measurements import Merged
 
@@ -171,11 +173,13 @@ class Posterior:
     Z: FloatArray
     L: FloatArray
     alpha: FloatArray
+    #: Coordinates in which the process is stationary; None: those of the points.
+    focus: Focus | None = None
 
     @classmethod
-    def of(cls, groups: Merged, hyper: Hyper) -> Posterior:
+    def of(cls, groups: Merged, hyper: Hyper, focus: Focus | None = None) -> Posterior:
         """The posterior at these hyperparameters."""
-        Z = kernel.scaled(groups.X, hyper)
+        Z = _scaled(groups.X, hyper, focus)
         K = kernel.covariance(Z, Z, hyper)
         tau = np.exp(2.0 * hyper.noise) + groups.known
         K[np.diag_indices(len(K))] += tau / groups.count
@@ -183,11 +187,30 @@ class Posterior:
         if same is not None and hyper.shared is not None:
             K += np.exp(2.0 * hyper.shared) * same
         L = factor(K)
-        return cls(groups, hyper, Z, L, _solve(L, groups.mean - kernel.bowl(Z, hyper)))
+        return cls(groups, hyper, Z, L, _solve(L, groups.mean - kernel.bowl(Z, hyper)), focus)
+
+    def scaled(self, X: FloatArray) -> FloatArray:
+        """z of every row."""
+        return _scaled(X, self.hyper, self.focus)
+
+    def lengths(self, x: FloatArray) -> FloatArray:
+        """Length scales around one point, in its coordinates."""
+        return np.asarray(np.exp(self.hyper.lengths) / self._by_x(x))
+
+    def flat(self) -> Posterior:
+        """The same process as a function of the coordinates in which it is stationary."""
+        if self.focus is None:
+            return self
+        X = self.focus.forward(self.groups.X)
+        return replace(self, groups=replace(self.groups, X=X), focus=None)
+
+    def _by_x(self, x: FloatArray) -> FloatArray:
+        """Derivatives of those coordinates by the ones of the point."""
+        return np.ones(len(x)) if self.focus is None else self.focus.slope(x)
 
     def mean(self, X: FloatArray) -> FloatArray:
         """Posterior mean of the noise-free value at every row."""
-        W = kernel.scaled(X, self.hyper)
+        W = self.scaled(X)
         known = kernel.covariance(W, self.Z, self.hyper) @ self.alpha
         return np.asarray(kernel.bowl(W, self.hyper) + known)
 
@@ -218,7 +241,7 @@ class Posterior:
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Posterior mean and variance of the noise-free value at every row."""
         mean, V = self.project(X)
-        prior = kernel.variance(kernel.scaled(X, self.hyper), self.hyper)
+        prior = kernel.variance(self.scaled(X), self.hyper)
         return mean, _positive(prior - np.einsum("ij,ij->j", V, V), prior)
 
     def project(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -226,7 +249,7 @@ class Posterior:
         a and b is k(a, b) - V_a . V_b."""
         from scipy.linalg import solve_triangular  # takes long to import
 
-        W = kernel.scaled(X, self.hyper)
+        W = self.scaled(X)
         K = kernel.covariance(self.Z, W, self.hyper)
         V = solve_triangular(self.L, K, lower=True, check_finite=False)
         return np.asarray(kernel.bowl(W, self.hyper) + self.alpha @ K), np.asarray(V)
@@ -234,7 +257,7 @@ class Posterior:
     def joint(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Posterior mean and covariance matrix of the noise-free values at all rows."""
         mean, V = self.project(X)
-        W = kernel.scaled(X, self.hyper)
+        W = self.scaled(X)
         return mean, kernel.covariance(W, W, self.hyper) - V.T @ V
 
     def sample(self, X: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
@@ -244,15 +267,15 @@ class Posterior:
 
     def mean_slope(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Mean at one point, and its gradient by the point's coordinates."""
-        z = kernel.scaled(x, self.hyper)
+        z = self.scaled(x)
         k = kernel.covariance(z[None], self.Z, self.hyper)[0]
         mean = float(kernel.bowl(z[None], self.hyper)[0] + k @ self.alpha)
         slope = self.alpha @ kernel.slope(z, self.Z, self.hyper)
-        return mean, kernel.bowl_slope(z, self.hyper) + slope
+        return mean, (kernel.bowl_slope(z, self.hyper) + slope) * self._by_x(x)
 
     def slopes(self, x: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
         """Mean and variance at one point, and their gradients by its coordinates."""
-        z = kernel.scaled(x, self.hyper)
+        z = self.scaled(x)
         k = kernel.covariance(z[None], self.Z, self.hyper)[0]
         dk = kernel.slope(z, self.Z, self.hyper)
         w = _solve(self.L, k)
@@ -261,15 +284,18 @@ class Posterior:
         dvar = kernel.variance_slope(z, self.hyper) - 2.0 * (w @ dk)
         mean = float(kernel.bowl(z[None], self.hyper)[0] + k @ self.alpha)
         dmean = kernel.bowl_slope(z, self.hyper) + self.alpha @ dk
-        return mean, float(var[0]), dmean, dvar
+        by_x = self._by_x(x)
+        return mean, float(var[0]), dmean * by_x, dvar * by_x
 
     def gradient_covariance(self, x: FloatArray) -> FloatArray:
         """Posterior covariance of the gradient of the noise-free function at one point."""
         from scipy.linalg import solve_triangular  # takes long to import
 
-        z = kernel.scaled(x, self.hyper)
+        z = self.scaled(x)
         half = solve_triangular(self.L, kernel.slope(z, self.Z, self.hyper), lower=True)
-        return np.asarray(kernel.slope_covariance(z, self.hyper) - half.T @ half)
+        C = kernel.slope_covariance(z, self.hyper) - half.T @ half
+        by_x = self._by_x(x)
+        return np.asarray(C * np.outer(by_x, by_x))
 
     def noise(self, seed_known: bool = False) -> float:
         """Error variance of one more evaluation: the learned one, plus the median known one, plus
@@ -284,7 +310,7 @@ class Posterior:
         expected ones, so that the mean stays and the variance shrinks. For points whose values
         are still to come, or will never come."""
         mean, B = self.project(X)
-        W = kernel.scaled(X, self.hyper)
+        W = self.scaled(X)
         C = kernel.covariance(W, W, self.hyper) - B.T @ B
         C[np.diag_indices(len(C))] += self.noise()
         n, q = len(self.Z), len(X)
@@ -321,6 +347,10 @@ class Posterior:
         between = _LOG_2PI + np.log(var) + (g.mean - mean) ** 2 / var
         within = (g.count - 1.0) * (_LOG_2PI + np.log(tau)) + g.scatter / tau + np.log(g.count)
         return np.asarray(-0.5 * (between + within))
+
+
+def _scaled(X: FloatArray, hyper: Hyper, focus: Focus | None) -> FloatArray:
+    return kernel.scaled(X if focus is None else focus.forward(X), hyper)
 
 
 def _unused(seed: IntArray, n: int) -> IntArray:

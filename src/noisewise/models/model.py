@@ -15,6 +15,7 @@ import numpy as np
 from noisewise._data import data
 from noisewise._types import FloatArray
 from noisewise.models import warp as warps
+from noisewise.models.focus import Focus
 from noisewise.models.gp import Posterior, Prior, fit
 from noisewise.models.kernel import Hyper
 from noisewise.models.measurements import Measurements, Merged, merge
@@ -25,6 +26,8 @@ from noisewise.models.warp import Warp
 MOST = 220
 #: Log predictive density per value by which a transformation must beat the identity.
 _MARGIN = 0.02
+#: The same by which a logarithm must do so before noise counts as falling with the values.
+_FALLING = 0.3
 #: Standard deviations of a leave-one-out residual beyond which values are replaced by ranks.
 _IMPOSSIBLE = 8.0
 #: Growth of the number of values after which hyperparameters are fitted again, and the
@@ -35,13 +38,14 @@ _REFIT, _CHOOSE, _AT_LEAST = 1.2, 1.6, 50
 @data
 @dataclass(frozen=True)
 class Fit:
-    """Name of the transformation, hyperparameters, and the numbers of values at which they were
-    last fitted and the transformation last chosen."""
+    """Name of the transformation, hyperparameters, the numbers of values at which they were last
+    fitted and the transformation last chosen, and whether the model has a `Focus`."""
 
     name: str
     hyper: Hyper
     fitted: int = 0
     chosen: int = 0
+    focused: bool = False
 
     @classmethod
     def start(cls, dimension: int) -> Fit:
@@ -61,7 +65,7 @@ class Model:
     def of(cls, measured: Measurements, fit: Fit) -> Model:
         """The model of measurements, of which at least one succeeded."""
         warp, groups = prepared(measured, fit.name)
-        return cls(warp, Posterior.of(groups, fit.hyper), Success.of(measured))
+        return cls(warp, posterior(measured, groups, fit), Success.of(measured))
 
     def raw(self, mean: float, var: float) -> tuple[float, float]:
         """Median and half the width of the central 68 % interval of a normal transformed value,
@@ -101,6 +105,16 @@ def prepared(measured: Measurements, name: str) -> tuple[Warp, Merged]:
     return warp, merge(measured.X, warp.forward(y), at, var, seed)
 
 
+def posterior(measured: Measurements, groups: Merged, fit: Fit) -> Posterior:
+    """The posterior of the groups of measurements."""
+    return Posterior.of(groups, fit.hyper, _focus(measured) if fit.focused else None)
+
+
+def _focus(measured: Measurements) -> Focus:
+    ok = measured.ok
+    return Focus.of(measured.X[measured.at[ok]], measured.y[ok])
+
+
 def local(measured: Measurements, fit: Fit, most: int = MOST) -> Measurements:
     """At most ``most`` points, half of them around the best; see `Measurements.around`."""
     if len(measured.X) <= most:
@@ -137,25 +151,29 @@ def two_valued(y: FloatArray) -> bool:
     return len(np.unique(y)) <= 2
 
 
-def score(measured: Measurements, name: str, hyper: Hyper) -> float:
+def score(measured: Measurements, fit: Fit) -> float:
     """Log predictive density per raw value, every point left out in turn."""
-    warp, groups = prepared(measured, name)
+    warp, groups = prepared(measured, fit.name)
     jacobian = warp.log_slope(measured.y[measured.ok]).sum()
-    density = Posterior.of(groups, hyper).loo_density().sum()
+    density = posterior(measured, groups, fit).loo_density().sum()
     return float((density + jacobian) / measured.ok.sum())
 
 
 def _choose(measured: Measurements, old: Fit, prior: Prior) -> Fit:
     """The transformation that predicts best, with its hyperparameters; ranks where even the best
-    leaves values that it declares impossible."""
-    best, best_score = old, -np.inf
+    leaves values that it declares impossible. Where it shows that noise falls with the values, the
+    model looks more closely at the region of the best."""
+    start = prior.start() if old.focused else old.hyper
+    found: dict[str, tuple[float, Fit]] = {}
     for name in _promising(measured, old):
         # A second start, so that a fit to pure noise is not kept for ever.
-        starts = [old.hyper, prior.start()] if name == old.name else [old.hyper]
-        found = _fitted(measured, replace(old, name=name), prior, starts)
-        gain = score(measured, name, found.hyper) - (0.0 if name == "none" else _MARGIN)
-        if gain > best_score:
-            best, best_score = found, gain
+        starts = [start, prior.start()] if name == old.name and not old.focused else [start]
+        fitted = _fitted(measured, replace(old, name=name, focused=False), prior, starts)
+        found[name] = score(measured, fitted) - (0.0 if name == "none" else _MARGIN), fitted
+    gain, best = max(found.values(), key=lambda pair: pair[0])
+    if best.name.startswith("log") and gain > found["none"][0] + _FALLING:
+        starts = [old.hyper if old.focused else best.hyper, prior.start()]
+        best = _fitted(measured, replace(best, focused=True), prior, starts)
     if _surprise(measured, best) > _IMPOSSIBLE:
         best = _fitted(measured, replace(best, name="ranks"), prior, [best.hyper])
     return best
@@ -168,17 +186,23 @@ def _promising(measured: Measurements, old: Fit) -> list[str]:
     if not old.chosen:
         return names
     others = [name for name in names if name not in ("none", old.name)]
-    rival = max(others, key=lambda name: score(measured, name, old.hyper), default="none")
+    rival = max(
+        others,
+        key=lambda name: score(measured, replace(old, name=name, focused=False)),
+        default="none",
+    )
     return [name for name in names if name in ("none", old.name, rival)]
 
 
 def _fitted(measured: Measurements, old: Fit, prior: Prior, starts: list[Hyper]) -> Fit:
     _, groups = prepared(measured, old.name)
+    if old.focused:
+        groups = replace(groups, X=_focus(measured).forward(groups.X))
     return replace(old, hyper=fit(groups, prior, starts, iterations=10)[0])
 
 
 def _surprise(measured: Measurements, fit: Fit) -> float:
     """Largest distance of a group from what the others predict, in standard deviations."""
-    process = Posterior.of(prepared(measured, fit.name)[1], fit.hyper)
+    process = posterior(measured, prepared(measured, fit.name)[1], fit)
     mean, var = process.leave_one_out()
     return float(np.max(np.abs(process.groups.mean - mean) / np.sqrt(var)))

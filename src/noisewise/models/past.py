@@ -20,9 +20,8 @@ import numpy as np
 
 from noisewise._data import data
 from noisewise._types import FloatArray
-from noisewise.models.gp import Posterior
 from noisewise.models.measurements import Measurements
-from noisewise.models.model import Fit, Model, prepared, refit
+from noisewise.models.model import Fit, Model, posterior, prepared, refit
 
 #: Points farther away than this, in unit coordinates, are left out.
 _FARTHEST = 1e6
@@ -170,7 +169,7 @@ def own_density(measured: Measurements, own: Measurements, fit: Fit) -> float:
     warp, groups = prepared(measured, name)
     ok = own.ok
     first = len(set(zip(own.at[ok].tolist(), own.var[ok].tolist(), strict=True)))
-    density = Posterior.of(groups, fit.hyper).loo_density()[:first]
+    density = posterior(measured, groups, fit).loo_density()[:first]
     return float(density.sum() + warp.log_slope(own.y[ok]).sum())
 
 
