@@ -210,14 +210,16 @@ def weak(rows: Sequence[Row], ours: str, others: Sequence[str]) -> Table:
 
 
 def speed(rows: Sequence[Row], methods: Sequence[str]) -> Table:
-    """Seconds in each method, per evaluation and per run."""
+    """Seconds in each method, per evaluation and per run, and relative to the first one."""
+    first = {_run(row): row.seconds_method for row in rows if row.method == methods[0]}
     body = []
     for method in methods:
         mine = [row for row in rows if row.method == method and row.error is None]
         failed = sum(row.method == method and row.error is not None for row in rows)
         each = [row.seconds_method / max(row.spent, 1) for row in mine]
         run = [row.seconds_method for row in mine]
-        middle = (float(np.median(part)) if part else math.nan for part in (each, run))
+        ratio = [row.seconds_method / first[_run(row)] for row in mine if _run(row) in first]
+        middle = (float(np.median(part)) if part else math.nan for part in (each, run, ratio))
         body.append((method, len(mine), failed, *middle))
     columns = (
         Column("method"),
@@ -225,8 +227,12 @@ def speed(rows: Sequence[Row], methods: Sequence[str]) -> Table:
         Column("failed"),
         Column("s per evaluation", meaning="median, the problem's own time left out"),
         Column("s per run", meaning="median"),
+        Column("relative time", meaning="median ratio to the first method's on the same run"),
     )
-    notes = ("Times depend on the machine and on what else it was doing.",)
+    notes = (
+        "Medians. Relative time: compared with the first method on the same run. Times depend on "
+        "the machine and on what else it was doing.",
+    )
     return Table("Time in the method", columns, tuple(body), notes)
 
 
@@ -235,6 +241,10 @@ def _cells(rows: Sequence[Row], heads: Sequence[str]) -> list[tuple[tuple[Any, .
     for row in rows:
         found.setdefault(tuple(PARTS[head](row) for head in heads), []).append(row)
     return sorted(found.items())
+
+
+def _run(row: Row) -> tuple[str, str, int]:
+    return row.problem, row.budget, row.seed
 
 
 def _numbers(d: Duel) -> tuple[float, ...]:
