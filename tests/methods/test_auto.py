@@ -106,7 +106,7 @@ def test_every_option_reaches_the_strategy(option: str) -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_model_that_does_not_predict_hands_over(seed: int) -> None:
     """From then on the history has step sizes and populations of the strategy."""
-    opt = support.start(Auto(), 5, 150, rng=seed, confirm=0)
+    opt = support.start(Auto(), 6, 150, rng=seed, confirm=0)
     support.drive(opt, lambda trial: pure_noise(trial) + seed)
     r, handed_over = opt.result(), opt._run.memory.handed_over
     assert 6 < handed_over < 150
@@ -135,7 +135,7 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Auto, "_hand_over", watched)
     seen: list[tuple[float, bytes]] = []
-    opt = support.start(Auto(), 5, 150, bounds=(-5.0, 5.0), confirm=0)
+    opt = support.start(Auto(), 6, 150, bounds=(-5.0, 5.0), confirm=0)
     while not (found or opt.done):
         for trial in opt.ask():
             seen.append((pure_noise(trial), trial.x.tobytes()))
@@ -354,8 +354,8 @@ def test_open_bounds_do_not_send_the_model_away() -> None:
     assert max(far) < 20.0
 
 
-@pytest.mark.parametrize("budget", [120, 400])
-def test_resume_is_exact_across_the_hand_over(tmp_path: Path, budget: int) -> None:
+@pytest.mark.parametrize(("d", "budget"), [(6, 120), (5, 400)])
+def test_resume_is_exact_across_the_hand_over(tmp_path: Path, d: int, budget: int) -> None:
     """Saved and loaded again and again, before and after the model hands over."""
     path, told = tmp_path / "run", 0
 
@@ -367,7 +367,7 @@ def test_resume_is_exact_across_the_hand_over(tmp_path: Path, budget: int) -> No
         opt.save(path)
         return nw.Optimizer.load(path)
 
-    whole, parts = (support.start(Auto(), 5, budget, bounds=(-5.0, 5.0)) for _ in range(2))
+    whole, parts = (support.start(Auto(), d, budget, bounds=(-5.0, 5.0)) for _ in range(2))
     asked = support.drive(whole, pure_noise)
     again: dict[int, bytes] = {}
     while not parts.done:
@@ -392,3 +392,26 @@ def test_resume_is_exact_across_the_hand_over(tmp_path: Path, budget: int) -> No
 def test_options_check_themselves(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Auto(**options)
+
+
+def test_steep_functions_without_noise_are_found_exactly() -> None:
+    """Values over three decades are not taken for noise that falls with them."""
+    for seed in range(3):
+        r = nw.minimize(
+            lambda x: float(np.expm1(8.0 * np.sum((x - 0.3) ** 2))),
+            [0.5] * 3, bounds=[(0, 1)] * 3, budget=60, rng=seed,
+        )  # fmt: skip
+        assert np.abs(r.x - 0.3).max() < 0.005
+
+
+def test_under_strong_noise_the_answer_can_lie_in_a_corner() -> None:
+    """The average of good points, which lies inside, does not pull it out of the box's corner."""
+    near = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        r = nw.minimize(
+            lambda x, rng=rng: float(x.sum() + rng.normal()),
+            [0.5] * 3, bounds=[(0, 1)] * 3, budget=100, rng=seed,
+        )  # fmt: skip
+        near.append(r.x.sum())
+    assert np.median(near) < 0.15

@@ -51,14 +51,15 @@ def descend(
     def mean(x: FloatArray) -> tuple[float, FloatArray]:
         return process.mean_slope(x)
 
-    box, lengths, focus = (low, high), np.exp(process.hyper.lengths), process.focus
+    lengths, focus = process.lengths(x), process.focus
+    low, high = np.maximum(low, x - lengths), np.minimum(high, x + lengths)
+    box = low, high
     if focus is not None:
         process = process.flat()
         low, x, high = (focus.forward(one) for one in (low, x, high))
-    low, high = np.maximum(low, x - lengths), np.minimum(high, x + lengths)
     bounds = list(zip(low, high, strict=True))
     found = minimize(
         mean, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
     )
     lowest = np.clip(found.x, low, high)
-    return np.clip(lowest if focus is None else focus.backward(lowest), *box)
+    return np.asarray(lowest if focus is None else focus.within(lowest, *box))

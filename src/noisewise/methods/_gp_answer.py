@@ -1,7 +1,8 @@
 """What a search with a Gaussian process answers: finalists, recommendation, search distribution.
 
     symbol  meaning                                                             shape
-    x       minimiser of the posterior mean near the measured points            (d,)
+    x       minimiser of the posterior mean near the measured points; the answer is
+            this point or, under strong noise, another one (`favourite`)        (d,)
     H       Hessian of the posterior mean at x, made positive definite          (d, d)
     G       posterior covariance of the gradient at x                           (d, d)
 
@@ -35,8 +36,11 @@ from noisewise.models.limits import LIKELY, Limits
 from noisewise.models.model import local
 from noisewise.models.success import OFTEN
 
-#: Noise counts as much if its share of the variance times the number of coordinates exceeds this.
-_MUCH = 2.0
+#: Noise is strong if its share of the variance times the number of coordinates exceeds this (never
+#: with one or two coordinates).
+_STRONG = 2.0
+#: A minimum on a face of the box stays there if the average of the best is closer to it than this.
+_BESIDE = 0.25
 #: Largest ratio of the axes' variances in the distribution handed over.
 _CONDITION = 1e4
 #: Points over which the effect of coordinates is averaged.
@@ -91,17 +95,18 @@ def recommend(memory: Memory, among: FloatArray | None = None) -> Answer:
 
 
 def favourite(memory: Memory, process: Posterior) -> FloatArray:
-    """The minimum of the posterior mean. Where noise makes much of the variance for so many
-    coordinates, the point halfway between it and the average of the tenth of the points with the
-    smallest values: both are off, and hardly in the same direction."""
+    """The minimum of the posterior mean. Under strong noise, the point halfway between it and the
+    average of the tenth of the points with the smallest values: both are off, and hardly in the
+    same direction. Beside a face of the box the average can only be off inwards."""
     x, seen = minimum(memory, process), memory.measured
     # The model knows more than raw values about known errors, shared seeds and constraints.
     more = seen.var.any() or seen.seed is not None or memory.limits is not None
-    if more or not noise_share(memory) * len(x) > _MUCH:
+    if more or not noise_share(memory) * len(x) > _STRONG:
         return x
     X, y = seen.X[seen.at[seen.ok]], seen.y[seen.ok]
     tenth = average_of_best(X, y, max(3, math.ceil(len(y) / 10)))
-    between = 0.5 * (x + tenth)
+    on_face = (x == memory.frame.low) | (x == memory.frame.high)
+    between = np.where(on_face & (np.abs(tenth - x) < _BESIDE), x, 0.5 * (x + tenth))
     return between if modelled(memory).success.likely(between[None])[0] else x
 
 

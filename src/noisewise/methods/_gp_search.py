@@ -282,7 +282,7 @@ def candidates(
     kept = rng.random((_LOCAL, d)) < share
     kept[np.arange(_LOCAL), rng.integers(0, d, _LOCAL)] = True
     near = centre + step * kept
-    if focus is None:  # else a step out of an open reach could end anywhere
+    if focus is None:  # with a focus, steps grow exponentially with the distance
         low = np.maximum(memory.frame.low, -_FARTHEST)
         high = np.minimum(memory.frame.high, _FARTHEST)
     back = rng.random((_LOCAL, 1)) < _REFLECTED
@@ -291,7 +291,7 @@ def candidates(
     C = np.vstack([uniform, near])
     if focus is None:
         return C
-    return np.asarray(np.clip(focus.backward(C), memory.frame.low, memory.frame.high))
+    return focus.within(C, memory.frame.low, memory.frame.high)
 
 
 def reach(memory: Memory) -> tuple[FloatArray, FloatArray]:

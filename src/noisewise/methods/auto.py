@@ -3,7 +3,7 @@
 One rule decides which of the two is in charge.
 
 - The Gaussian process (`GP`) searches where the budget is at most 300 evaluations and 100 per
-  coordinate, in at most ten dimensions. From five dimensions on it hands over to the evolution
+  coordinate, in at most ten dimensions. From six dimensions on it hands over to the evolution
   strategy (`Watchful`) if it stops predicting: if it orders new values hardly better than chance
   although it expected to. In fewer the strategy would not do better.
 - In longer runs with at most five dimensions the model opens: it searches for the first 25
@@ -60,7 +60,7 @@ _NOISY, _KNOWN, _KNOWN_EACH = 0.1, 15, 5
 _KEEPS_UP_TO, _KEPT, _SOME, _USUAL = 2, 1000, 0.005, 0.35
 #: It hands over below this rank agreement, once it expected so many pairs in order, from so many
 #: coordinates on, and if so many generations of the strategy are left.
-_AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 5, 8
+_AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 6, 8
 
 
 @data
@@ -135,6 +135,9 @@ class Auto(Method):
         few = _LEAST_EACH * d <= setup.budget <= _few(d) and d <= _DIMENSIONS
         if self.model and (few or opening) and self.population is None:
             model = self._gp.start(setup, distribution)
+            # What the strategy takes over should not depend on a few points close to the best.
+            fit = replace(model.model.fit, closer=not opening)
+            model.model = replace(model.model, fit=fit)
             return AutoMemory(setup=setup, model=model, opening=opening)
         return AutoMemory(setup=setup, strategy=self._watchful.start(setup, distribution))
 

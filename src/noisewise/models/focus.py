@@ -3,12 +3,14 @@
     symbol  meaning                                                             shape
     x       a point in unit coordinates                                         (d,)
     c, b    centre and width of the region                                      (d,)
-    a       factors that keep the length of the unit interval at 1              (d,)
+    a       factors that keep the unit interval at length 1; in an open coordinate
+            whose centre has left it, an interval of length 1 around the centre (d,)
     w       w_i = 1/2 + a_i asinh((x_i - c_i) / b_i), the point as a model sees it   (d,)
 
-Where noise falls with the value, values at a distance r from the optimum resolve distances in
-proportion to r, so there is more to see the closer one comes. A stationary model has one length
-scale everywhere; in these coordinates it has one that grows with the distance from the centre.
+Where noise falls with the value (`model._choose` decides that), values at a distance r from the
+optimum resolve distances in proportion to r, so there is more to see the closer one comes. A
+stationary model has one length scale everywhere. In these coordinates it has one that grows with
+the distance from the centre: asinh is linear near the centre and a logarithm far from it.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class Focus:
         best = X[np.argsort(y, kind="stable")[:k]]
         width = np.sqrt(np.mean((best - centre) ** 2, axis=0))
         width = np.maximum(width, max(_NARROWEST, _FLATTEST * float(width.max())))
-        ends = np.arcsinh((np.array([[0.0], [1.0]]) - centre) / width)
+        low = np.where((centre < 0.0) | (centre > 1.0), centre - 0.5, 0.0)
+        ends = np.arcsinh((np.array([low, low + 1.0]) - centre) / width)
         return cls(centre, width, 1.0 / (ends[1] - ends[0]))
 
     def forward(self, X: FloatArray) -> FloatArray:
@@ -53,6 +56,12 @@ class Focus:
         """The points whose `forward` are the rows of ``W``."""
         t = np.clip((W - 0.5) / self.factor, -500.0, 500.0)
         return np.asarray(self.centre + self.width * np.sinh(t))
+
+    def within(self, W: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """`backward` in the box from ``low`` to ``high``, whose faces stay exact."""
+        X = np.clip(self.backward(W), low, high)
+        X = np.where(self.forward(low) >= W, low, X)
+        return np.asarray(np.where(self.forward(high) <= W, high, X))
 
     def slope(self, x: FloatArray) -> FloatArray:
         """dw/dx of every coordinate."""

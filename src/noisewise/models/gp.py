@@ -205,7 +205,7 @@ class Posterior:
         return replace(self, groups=replace(self.groups, X=X), focus=None)
 
     def _by_x(self, x: FloatArray) -> FloatArray:
-        """Derivatives of those coordinates by the ones of the point."""
+        """dw/dx at one point; ones without a focus."""
         return np.ones(len(x)) if self.focus is None else self.focus.slope(x)
 
     def mean(self, X: FloatArray) -> FloatArray:

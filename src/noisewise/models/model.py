@@ -26,8 +26,9 @@ from noisewise.models.warp import Warp
 MOST = 220
 #: Log predictive density per value by which a transformation must beat the identity.
 _MARGIN = 0.02
-#: The same by which a logarithm must do so before noise counts as falling with the values.
-_FALLING = 0.3
+#: Log predictive density per value by which a logarithm must beat the identity, and share of noise
+#: in the variance of the transformed values, before the model gets a `Focus`.
+_FALLING, _NOISY = 0.3, 0.03
 #: Standard deviations of a leave-one-out residual beyond which values are replaced by ranks.
 _IMPOSSIBLE = 8.0
 #: Growth of the number of values after which hyperparameters are fitted again, and the
@@ -39,13 +40,15 @@ _REFIT, _CHOOSE, _AT_LEAST = 1.2, 1.6, 50
 @dataclass(frozen=True)
 class Fit:
     """Name of the transformation, hyperparameters, the numbers of values at which they were last
-    fitted and the transformation last chosen, and whether the model has a `Focus`."""
+    fitted and the transformation last chosen, and whether the model has a `Focus` and may have
+    one."""
 
     name: str
     hyper: Hyper
     fitted: int = 0
     chosen: int = 0
     focused: bool = False
+    closer: bool = True
 
     @classmethod
     def start(cls, dimension: int) -> Fit:
@@ -120,6 +123,9 @@ def local(measured: Measurements, fit: Fit, most: int = MOST) -> Measurements:
     if len(measured.X) <= most:
         return measured
     lengths = np.exp(fit.hyper.lengths)
+    if fit.focused:
+        focus = _focus(measured)
+        lengths = lengths / focus.slope(focus.centre)
     ok = measured.ok
     count = np.bincount(measured.at[ok], minlength=len(measured.X))
     total = np.bincount(measured.at[ok], measured.y[ok], minlength=len(measured.X))
@@ -170,12 +176,15 @@ def _choose(measured: Measurements, old: Fit, prior: Prior) -> Fit:
         starts = [start, prior.start()] if name == old.name and not old.focused else [start]
         fitted = _fitted(measured, replace(old, name=name, focused=False), prior, starts)
         found[name] = score(measured, fitted) - (0.0 if name == "none" else _MARGIN), fitted
-    gain, best = max(found.values(), key=lambda pair: pair[0])
-    if best.name.startswith("log") and gain > found["none"][0] + _FALLING:
+    gain, best = max(found.values(), key=lambda pair: -np.inf if np.isnan(pair[0]) else pair[0])
+    falls = best.name.startswith("log") and gain > found["none"][0] + _FALLING
+    # Values that a logarithm predicts better although there is no noise are only steep.
+    if old.closer and falls and np.exp(2.0 * best.hyper.noise) > _NOISY:
         starts = [old.hyper if old.focused else best.hyper, prior.start()]
         best = _fitted(measured, replace(best, focused=True), prior, starts)
     if _surprise(measured, best) > _IMPOSSIBLE:
-        best = _fitted(measured, replace(best, name="ranks"), prior, [best.hyper])
+        best = replace(best, name="ranks", focused=False)
+        best = _fitted(measured, best, prior, [best.hyper])
     return best
 
 
