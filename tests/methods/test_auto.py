@@ -354,7 +354,7 @@ def test_open_bounds_do_not_send_the_model_away() -> None:
     assert max(far) < 20.0
 
 
-@pytest.mark.parametrize(("d", "budget"), [(6, 120), (5, 400)])
+@pytest.mark.parametrize(("d", "budget"), [(6, 160), (5, 400)])
 def test_resume_is_exact_across_the_hand_over(tmp_path: Path, d: int, budget: int) -> None:
     """Saved and loaded again and again, before and after the model hands over."""
     path, told = tmp_path / "run", 0
