@@ -23,14 +23,14 @@ test: lint types unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff format --check src tests bench examples conftest.py
 
 types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest tests -n $(JOBS) --dist loadgroup
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadgroup
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=95
 
@@ -41,27 +41,28 @@ reproduce: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
 
-# Wheel and sdist in dist/, checked, and the first example run from the wheel alone.
+# Wheels and sdists of the library and the bench in dist/, checked, and run in an empty environment.
 dist: $(LIBRARY)
 	$(BIN)/python -m pip install --quiet build twine
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m build --outdir dist bench
 	$(BIN)/twine check --strict dist/*
-	PYTHON=$(PYTHON) bash .ci/try_wheel dist/*.whl
+	PYTHON=$(PYTHON) bash .ci/try_wheel dist
 
 # From clone to an own objective tuned from the command line, timed.
 newcomer:
 	bash examples/newcomer.sh
 
-$(LIBRARY): pyproject.toml
+$(LIBRARY): pyproject.toml bench/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[plot]'
+	$(BIN)/python -m pip install --quiet -e '.[plot]' -e bench
 	@touch $@
 
 $(STAMP): $(LIBRARY)
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -e '.[dev]' -e 'bench[all]'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist src/*.egg-info .coverage*
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist bench/build src/*.egg-info bench/src/*.egg-info .coverage*

@@ -10,22 +10,25 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
+from multiprocessing import forkserver, resource_tracker
 from typing import Any
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 import noisewise as nw
 from contracts.toy import Toy
 from noisewise import _data, methods
 from noisewise._types import FloatArray
-from noisewise.core.box import Box
-from noisewise.core.profiles import Log, PowerLift, Uniform
-from noisewise.methods import CMAES, RBPEM, Method, NoiseModel, Resample
+from noisewise.cma.weights import Log, PowerLift, Uniform
+from noisewise.measured.population import Population
+from noisewise.measured.samples import Samples
+from noisewise.methods import CMAES, PEM, RBPEM, Method, NoiseModel, Resample
 from noisewise.methods.method import Setup
-from noisewise.noise.samples import Samples
-from noisewise.population import Population
+from noisewise.problem.box import Box
 from noisewise_bench import arithmetic
+from noisewise_bench.reliability.resume import same_result as same_result
 
 Value = Callable[[nw.Trial], float]
 
@@ -75,14 +78,20 @@ METHODS: dict[str, Method] = (
         "rb-pem, power lift": RBPEM(profile=PowerLift(), noise=NoiseModel(scale="variance")),
         "rb-pem, archive": RBPEM(noise=NoiseModel(centre="archive"), fallback=("pool_size",)),
         "resample, median": Resample(k=3, aggregate="median", covariance="diagonal"),
+        "pem, model": PEM(draws="model", n_draws=16),
         "toy": Toy(),
     }
 )
 
 
-def start(method: Method, d: int = 3, budget: int = 60, **options: Any) -> nw.Optimizer:
-    """An optimizer two steps away from the optimum of the sphere."""
+def start(method: Method | str, d: int = 3, budget: int = 60, **options: Any) -> nw.Optimizer:
+    """An optimizer two steps away from the optimum of the sphere; one that has a list of ``d``
+    options for a method that needs a list."""
     given: dict[str, Any] = {"x0": np.full(d, 2.0), "sigma0": 1.0, "rng": 0} | options
+    method = METHODS[method] if isinstance(method, str) else method
+    if method.lists == "all":
+        given = {k: v for k, v in given.items() if k not in ("x0", "sigma0", "bounds")}
+        given["space"] = {"option": list(range(max(2, d)))}
     return nw.Optimizer(budget=budget, method=method, **given)
 
 
@@ -134,6 +143,21 @@ def drive(
     return asked
 
 
+def drive_on(opt: nw.Optimizer, held: list[nw.Trial], value: Value = noisy) -> None:
+    """Run to the end with as many trials under way as there are workers, ``held`` ones first."""
+    while not opt.done:
+        held += opt.ask()
+        trial = held.pop(0)
+        opt.tell(trial.id, value(trial))
+
+
+def children() -> set[psutil.Process]:
+    """Processes that this one has started, but for the two that Python keeps for all others."""
+    kept = {resource_tracker._resource_tracker._pid, forkserver._forkserver._forkserver_pid}  # type: ignore[attr-defined]
+    found = psutil.Process().children(recursive=True)
+    return {process for process in found if process.pid not in kept}
+
+
 def wait_until(condition: Callable[[], bool]) -> None:
     """Wait for what is bound to come, however busy the machine is. What never comes is ended by
     the timeout of the test, which is there for that and not to measure speed."""
@@ -150,14 +174,3 @@ def bumpy(x: Any) -> float:
     """A sphere with noise that belongs to the point: the same wherever it is evaluated."""
     noise = np.random.default_rng(zlib.crc32(np.asarray(x).tobytes())).normal()
     return float(x @ x + 0.2 * noise)
-
-
-def same_result(a: nw.Result, b: nw.Result) -> bool:
-    """Equal in every entry, to the bit."""
-    return {k: _bytes(v) for k, v in a.items()} == {k: _bytes(v) for k, v in b.items()}
-
-
-def _bytes(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _bytes(v) for k, v in value.items()}
-    return value.tobytes() if isinstance(value, np.ndarray) else repr(value)

@@ -24,8 +24,6 @@ _ARRAY = np.array([1, 2])
         ({"vectorized": _ARRAY}, "vectorized must be True or False, got array"),
         ({"vectorized": "yes"}, "vectorized must be True or False, got 'yes'"),
         ({"args": 3}, "args must be a tuple of further arguments of fun, got 3"),
-        ({"timeout": 10**400}, "timeout must be a positive finite number, got 1000"),
-        ({"timeout": _ARRAY}, "timeout must be a positive finite number, got array"),
         ({"budget": 10**400}, "budget must be a whole number of at most 9007199254740992, got"),
         ({"workers": 10**400}, "workers must be a whole number of at most 9007199254740992"),
         ({"x0": 10**400}, "x0 must be"),
@@ -35,6 +33,13 @@ _ARRAY = np.array([1, 2])
 def test_options_of_a_wrong_kind(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match="^" + said):
         nw.minimize(support.bumpy, **(_GOOD | given))
+
+
+@pytest.mark.parametrize("timeout", [10**400, _ARRAY])
+def test_a_timeout_of_a_wrong_kind(timeout: Any) -> None:
+    said = "^timeout must be a positive finite number, got (1000|array)"
+    with pytest.raises(ValueError, match=said):
+        nw.executors.processes(1, timeout=timeout)
 
 
 def test_arguments_of_a_probe() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import noisewise as nw
+from noisewise_bench.peers.environment import VERSIONS
 
 ROOT = Path(__file__).parents[1]
 
@@ -16,15 +17,32 @@ ROOT = Path(__file__).parents[1]
     ("name", "pattern"),
     [
         ("pyproject.toml", r'^version = "(.+)"$'),
+        ("bench/pyproject.toml", r'^version = "(.+)"$'),
+        ("bench/pyproject.toml", r'^dependencies = \["noisewise==(.+?)"'),
         ("CITATION.cff", r"^version: (.+)$"),
         ("conda/meta.yaml", r'set version = "(.+)"'),
-        ("CHANGELOG.md", r"^## (\S+)"),
     ],
 )
 def test_one_version_everywhere(name: str, pattern: str) -> None:
     found = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
     assert found is not None
     assert found[1] == nw.__version__
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, *closed = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    release, under_way, _ = nw.__version__.partition(".dev")
+    dated = rf"{re.escape(release)} \(\d{{4}}-\d\d-\d\d\)"
+    assert re.fullmatch(rf"Unreleased \({re.escape(release)}\)" if under_way else dated, first)
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+( \(\d{4}-\d\d-\d\d\))?", one) for one in closed)
+
+
+def test_a_closed_version_that_is_a_peer_is_named_with_its_commit() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for name, commit in VERSIONS.items():
+        of = text.split(f"## {name.removeprefix('noisewise-')}.", 1)[1].split("\n## ", 1)[0]
+        assert f"`{commit[:7]}`" in of
 
 
 def test_the_versions_of_python_that_are_promised_are_tested() -> None:

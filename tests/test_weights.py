@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from noisewise._types import FloatArray
-from noisewise.core.profiles import Log, Uniform
+from noisewise.cma.weights import Log, Uniform
 from noisewise.weights import expected_weights, mu_eff
 
 _VALUES = hnp.arrays(float, st.integers(1, 12), elements=st.floats(-1e6, 1e6))

@@ -1,16 +1,22 @@
 """Minimise functions that can only be measured with noise, under a fixed budget."""
 
-from noisewise import executors, methods, policy
-from noisewise.errors import CheckpointError, EvaluationError
-from noisewise.methods import names as list_methods
-from noisewise.minimize import minimize
-from noisewise.optimizer import Optimizer, Recommendation
-from noisewise.probe import ProbeReport, probe
-from noisewise.result import Result
-from noisewise.space import Space
-from noisewise.trial import Trial
+# isort: off
+from noisewise.loop import interrupt  # first: everything else takes its time
 
-__version__ = "0.2.0"
+# isort: on
+from noisewise import executors, methods, policy, space
+from noisewise import report as report  # registers how results are drawn
+from noisewise.answer.recommendation import Recommendation
+from noisewise.answer.result import Result
+from noisewise.errors import CheckpointError, EvaluationError
+from noisewise.loop.minimize import minimize
+from noisewise.loop.optimizer import Optimizer
+from noisewise.loop.probe import ProbeReport, probe
+from noisewise.methods import names as list_methods
+from noisewise.problem.space import Space
+from noisewise.problem.trial import Trial
+
+__version__ = "0.3.0.dev0"
 __all__ = [
     "CheckpointError",
     "EvaluationError",
@@ -26,4 +32,12 @@ __all__ = [
     "minimize",
     "policy",
     "probe",
+    "space",
 ]
+
+del interrupt
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return [*__all__, "__version__"]

@@ -2,6 +2,6 @@
 
 import sys
 
-from noisewise.cli import main
+from noisewise.command.main import main
 
 sys.exit(main())

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 import numbers
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
 from noisewise._types import FloatArray
 
+P = ParamSpec("P")
+R = TypeVar("R")
+#: What other libraries call an argument, and what it is called here.
+_ELSEWHERE: Final = {
+    "random_state": "rng",
+    "seed": "rng",
+    "max_evals": "budget",
+    "maxfevals": "budget",
+    "maxfun": "budget",
+    "maxiter": "budget",
+    "n_calls": "budget",
+    "n_trials": "budget",
+    "n_jobs": "workers",
+    "sigma": "sigma0",
+    "timeout": "executor=noisewise.executors.processes(n, timeout=...)",
+    "retries": "executor=noisewise.executors.processes(n, retries=...)",
+}
 #: Whole numbers beyond this are not all floats, and nothing can be counted that far.
 MOST = 2**53
 
@@ -19,10 +38,16 @@ MOST = 2**53
 def shown(value: Any, most: int = 200) -> str:
     """``value`` as it stands in a sentence: on one line, cut to ``most`` characters."""
     try:
-        text = " ".join(repr(value).split())
+        text = repr(value)
     except Exception:  # a class of the user's may do anything
         text = f"<{type(value).__name__} that cannot be shown>"
-    return text if len(text) <= most else f"{text[:most]}..."
+    return one_line(text, most)
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """``text`` on one line, cut to ``most`` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}..."
 
 
 def told(error: BaseException) -> str:
@@ -33,6 +58,29 @@ def told(error: BaseException) -> str:
         said = "its message cannot be shown"
     name = type(error).__name__
     return f"{name}: {said}" if said else name
+
+
+def meant(word: object, known: Iterable[str]) -> str:
+    """ ", did you mean ...?" with the known word that is most like this one; empty if none is."""
+    near = difflib.get_close_matches(str(word).lower(), list(known), n=1)
+    return f", did you mean {near[0]}?" if near else ""
+
+
+def suggesting(fun: Callable[P, R]) -> Callable[P, R]:
+    """The function; an argument that it does not have is refused with the name of one it has."""
+    known = [name for name in inspect.signature(fun).parameters if name != "self"]
+    name = fun.__qualname__.split(".")[0]
+
+    @wraps(fun)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for word in kwargs:
+            if word not in known:
+                other = _ELSEWHERE.get(word)
+                said = meant(word, known) if other is None else f", did you mean {other}?"
+                raise TypeError(f"{name} has no argument {word}{said}")
+        return fun(*args, **kwargs)
+
+    return checked
 
 
 def real_array(value: Any) -> FloatArray:
@@ -58,6 +106,11 @@ def integer(name: str, value: Any, least: int, most: int | None = MOST) -> int:
     if most is not None and int(value) > most:
         raise ValueError(f"{name} must be a whole number of at most {most}, got {shown(value, 30)}")
     return int(value)
+
+
+def integer_or_none(name: str, value: Any, least: int) -> int | None:
+    """``value``, if it is None, else as of `integer`."""
+    return None if value is None else integer(name, value, least)
 
 
 def whole(name: str, value: Any, least: int) -> int:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
+import inspect
 import math
+from collections.abc import Mapping
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -18,6 +20,7 @@ import numpy as np
 
 _T = TypeVar("_T", bound=type)
 _CLASSES: dict[str, type] = {}
+_LIBRARY = __name__.partition(".")[0]
 _DTYPES = ("float64", "int64", "bool")
 
 
@@ -28,13 +31,20 @@ class DataError(ValueError):
 def data(cls: _T) -> _T:
     """Class decorator: instances of this dataclass may be saved and loaded.
 
-    A class is known by its full name, so that a plugin's classes never clash with others.
+    A class of the library is known by its own name and its version (the class attribute
+    ``_version``, 1 without one), so that its file may move; one of a plugin by its full name, so
+    that it never clashes with others.
     """
+    known = _CLASSES.setdefault(_name(cls), cls)
+    if known.__module__ != cls.__module__:
+        raise TypeError(f"{cls.__qualname__} is saved by {known.__module__} under the same name")
     _CLASSES[_name(cls)] = cls
     return cls
 
 
 def _name(cls: type) -> str:
+    if cls.__module__.partition(".")[0] == _LIBRARY:
+        return f"{cls.__qualname__}/{cls.__dict__.get('_version', 1)}"
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
@@ -122,7 +132,14 @@ def _typed(cls: type, name: str, value: Any) -> Any:
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
+    """The annotations of the fields that are saved. Not of anything else: those of an ``InitVar``
+    cannot be evaluated on Python 3.10."""
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        saved = {n: a for n, a in inspect.get_annotations(base).items() if n in _fields(cls)}
+        fields = type(base.__name__, (), {"__annotations__": saved, "__module__": base.__module__})
+        hints |= get_type_hints(fields)
+    return hints
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -138,7 +155,7 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, wanted)
     if origin is list:
         return isinstance(value, list) and all(fits(v, inner[0]) for v in value)
-    if origin is dict:
+    if origin in (dict, Mapping):
         return isinstance(value, dict) and all(
             fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items()
         )
@@ -152,6 +169,16 @@ def fits(value: Any, hint: Any) -> bool:
     if hint is float and isinstance(value, int):
         return abs(value) < 2**1000
     return isinstance(value, hint)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are equal as they would be saved; nan equals nan."""
+    if isinstance(one, dict) and isinstance(other, dict):  # whatever their order
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    try:
+        return bool(encode(one) == encode(other))
+    except DataError:  # they cannot be saved
+        return bool(one == other)
 
 
 def _encode_array(array: np.ndarray[Any, Any]) -> Any:
@@ -182,6 +209,4 @@ def _decode_array(body: Any) -> np.ndarray[Any, Any]:
     # The bytes are there before anything is allocated for the shape they claim.
     if len(raw) != math.prod(shape) * np.dtype(dtype).itemsize:
         raise DataError("an array's bytes do not fit its shape")
-    array: np.ndarray[Any, Any] = np.frombuffer(raw, dtype=dtype).reshape(shape, order=order)
-    array = array.copy(order="K")
-    return array
+    return np.asarray(np.frombuffer(raw, dtype=dtype).reshape(shape, order=order).copy(order="K"))

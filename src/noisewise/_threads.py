@@ -41,11 +41,11 @@ def bundled() -> list[Setting]:
         home = Path(str(package.__file__)).parent
         beside = home.parent / f"{package.__name__}.libs"
         for file in [*beside.glob("*openblas*"), *home.glob(".dylibs/*openblas*")]:
-            found += _settings(file)
+            found += settings(file)
     return found
 
 
-def _settings(file: Path) -> list[Setting]:
+def settings(file: Path) -> list[Setting]:
     """What a library offers under the names that wheels of different years gave it."""
     try:
         library = CDLL(str(file))  # loaded already: this finds it again

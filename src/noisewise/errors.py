@@ -38,13 +38,17 @@ class BadValueError(TypeError):
     mistake in the objective, not a failed evaluation."""
 
 
-def install(extra: str) -> str:
-    """What installs an extra today, from a clone, and after publication; for error messages.
+def install(extra: str, *, bench: bool = False) -> str:
+    """What installs an extra of the library, or of the bench, today, from a clone, and after
+    publication; for error messages.
 
     >>> print(install("plot"))
     pip install '.[plot]' in a clone, or pip install 'noisewise[plot]' once it is published
+    >>> print(install("all", bench=True).partition(",")[0])
+    pip install './bench[all]' in a clone
     """
+    folder, name = ("./bench", "noisewise-bench") if bench else (".", "noisewise")
     return (
-        f"pip install '.[{extra}]' in a clone, "
-        f"or pip install 'noisewise[{extra}]' once it is published"
+        f"pip install '{folder}[{extra}]' in a clone, "
+        f"or pip install '{name}[{extra}]' once it is published"
     )

@@ -7,11 +7,13 @@ True
 
 from noisewise._check import fraction, integer, one_of, positive_real
 from noisewise._data import data
-from noisewise.methods.evolution import CMAOptions, EvolutionMemory, EvolutionStrategy, Weights
+from noisewise.cma.evolution import CMAOptions, EvolutionMemory, EvolutionStrategy, Weights
+from noisewise.cma.weights import expected_weights, rank_weights
+from noisewise.measured.population import Population
+from noisewise.measured.samples import Samples, ranks
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
-    Earlier,
     Explanation,
     Info,
     Method,
@@ -22,9 +24,7 @@ from noisewise.methods.method import (
     default_population,
     everyone,
 )
-from noisewise.noise.samples import Samples, ranks
-from noisewise.noise.weights import expected_weights, rank_weights
-from noisewise.population import Population
+from noisewise.problem.earlier import Earlier
 
 __all__ = [
     "NOTHING",

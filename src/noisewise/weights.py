@@ -17,9 +17,9 @@ import numpy as np
 
 from noisewise._check import integer, real_array, shown
 from noisewise._types import FloatArray
-from noisewise.core.profiles import by_name
-from noisewise.noise import weights as ranked
-from noisewise.problem import generators
+from noisewise.cma import weights as ranked
+from noisewise.cma.weights import by_name
+from noisewise.problem.given import generators
 
 __all__ = ["expected_weights", "mu_eff"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from noisewise.command.program import Evaluation, EvaluationFailed, Program
@@ -17,7 +17,7 @@ from noisewise.command.template import Template
 from noisewise.space import Space
 
 SPACE = Space.parse(["x=0..1"])
-HALF = np.array([0.5])
+HALF = {"x": 0.5}
 
 
 def program(script: str, **options: Any) -> Program:
@@ -32,8 +32,9 @@ def failure(script: str, **options: Any) -> str:
 
 
 def gone(pid: int) -> bool:
-    """Whether the process has ended (or is a zombie that nobody waits for)."""
-    while True:
+    """Whether the process ends soon (or is a zombie that nobody waits for)."""
+    end = time.monotonic() + 10.0
+    while time.monotonic() < end:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:
@@ -41,6 +42,7 @@ def gone(pid: int) -> bool:
         if state == "Z":
             return True
         time.sleep(0.02)
+    return False
 
 
 def test_values_and_what_is_heard_of_them() -> None:
@@ -119,11 +121,75 @@ def test_closing_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> None:
         run(HALF)
 
 
-def test_a_daemon_left_behind_does_not_keep_us_waiting(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ignored", ["", "trap '' TERM; "])
+def test_children_left_behind_end_with_the_program(
+    ignored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise they would pile up, one per evaluation, and slow down those that follow."""
+    monkeypatch.setattr("noisewise.command.program._GRACE", 0.2)
     pids = tmp_path / "pids"
-    with program(f"sleep 6000 & echo $! > {pids}; echo 1.5") as run:
+    with program(f"{ignored}sleep 6000 & echo $! > {pids}; echo 1.5") as run:
         assert run(HALF) == 1.5
+    assert gone(int(pids.read_text()))
+
+
+def test_a_process_in_a_session_of_its_own_stays_and_does_not_keep_us_waiting(
+    tmp_path: Path,
+) -> None:
+    """That is how a server is started on purpose."""
+    pids = tmp_path / "pids"
+    start = f"setsid sh -c 'echo $$ > {pids}; exec sleep 6000' & while [ ! -s {pids} ]; do :; done"
+    with program(f"{start}; echo 1.5") as run:
+        assert run(HALF) == 1.5
+    assert "noisewise output" not in {thread.name for thread in threading.enumerate()}
+    os.kill(int(pids.read_text()), 9)  # an error if it had ended
+
+
+def test_what_children_write_just_after_the_program_counts() -> None:
+    """As in `bash -c 'train > >(tee log)'`, where tee ends last."""
+    with program("echo 9; (sleep 0.2; echo 1.5) &") as run:
+        assert run(HALF) == 1.5
+
+
+def test_a_line_that_is_not_finished_while_another_process_writes_is_no_value(
+    tmp_path: Path,
+) -> None:
+    pids = tmp_path / "pids"
+    writer = f"echo $$ > {pids}; printf 0.12; exec sleep 6000"
+    said = failure(f'setsid sh -c "{writer.replace("$", chr(92) + "$")}" & sleep 0.3')
+    assert said == (
+        "there is no number on stdout (a process that the program left behind holds stdout open)"
+    )
     os.kill(int(pids.read_text()), 9)
+
+
+def test_no_disk_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full one gave every evaluation the last number that had found room."""
+    monkeypatch.setattr("tempfile.tempdir", "/not/there")
+    monkeypatch.setenv("TMPDIR", "/not/there")
+    with program("ulimit -f 0; yes 61898 | head -n 20000; echo 1") as run:
+        assert run(HALF) == 1.0
+
+
+def test_endless_output_takes_little_memory_and_ends_on_time(tmp_path: Path) -> None:
+    pids, began = tmp_path / "pids", time.monotonic()
+    tracemalloc.start()
+    try:
+        said = failure(f"echo $$ > {pids}; yes $1 & yes $1 >&2; wait", timeout=1.5)
+        assert tracemalloc.get_traced_memory()[1] < 32e6
+    finally:
+        tracemalloc.stop()
+    assert said == "took longer than 1.5 s"
+    assert time.monotonic() - began < 10.0
+    assert gone(int(pids.read_text()))
+
+
+def test_half_a_line_is_not_read() -> None:
+    """The number at which a long output was cut is not the one that was printed."""
+    said = failure("yes 7 | head -c 12000000 | tr -d '\\n'")
+    assert said == "there is no number on stdout (only the last 4 MiB of stdout are kept)"
+    with program("yes 7 | head -c 12000000 | tr -d '\\n'; echo; printf 2.5") as run:
+        assert run(HALF) == 2.5
 
 
 def test_stdin_is_empty_and_output_may_be_long() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from noisewise.cli import main
+from noisewise.command.main import main
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 TUNE = "tune --param x=0..1 --budget 12 --seed 1 --method cma-es"
@@ -142,7 +142,7 @@ def test_an_interrupt_while_the_answer_is_told(
     def refuse(args: Any) -> int:
         raise ValueError("no")
 
-    monkeypatch.setattr("noisewise.cli._methods", refuse)
-    monkeypatch.setattr("noisewise.cli._say", interrupted)
+    monkeypatch.setattr("noisewise.command.looking.list_methods", refuse)
+    monkeypatch.setattr("noisewise.command.main.say", interrupted)
     assert main(["methods"]) == 130
     assert calls == ["no", "interrupted"]

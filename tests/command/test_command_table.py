@@ -88,3 +88,22 @@ def test_missing_columns_and_strange_files(tmp_path: Path) -> None:
         table.read(str(tmp_path / "t.bin"), SPACE)
     empty = table.read(write(tmp_path, "lr,layers,opt,value\n"), SPACE)
     assert empty.points(SPACE)[0].shape == (0, 5)
+
+
+def test_cells_of_what_does_not_apply_are_not_read(tmp_path: Path) -> None:
+    space = Space.parse(
+        [
+            "opt=adam,sgd",
+            "layers=1..3:int",
+            "momentum=0..1 when opt=sgd",
+            "width=1..9:int when layers=3",
+        ]
+    )
+    text = "opt,layers,momentum,width,value\nadam,3,,4,1\nsgd,2,0.5,?,2\n"
+    found = table.read(write(tmp_path, text), space)
+    assert found.rows == [
+        {"opt": "adam", "layers": 3.0, "width": 4.0},
+        {"opt": "sgd", "layers": 2.0, "momentum": 0.5},
+    ]
+    with pytest.raises(ValueError, match="line 2: momentum must be a number, got ''"):
+        table.read(write(tmp_path, "opt,layers,momentum,width,value\nsgd,1,,,1\n"), space)

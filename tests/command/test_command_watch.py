@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 import noisewise as nw
-from noisewise.cli import main
 from noisewise.command import watch
+from noisewise.command.main import main
 from noisewise.command.watch import Watch
 
 
@@ -112,6 +116,40 @@ def test_the_end_waits_for_a_browser_that_looks(
         fetched(server)
 
 
+def test_connections_that_say_nothing_do_not_keep_others_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_CONNECTIONS", 5)
+    descriptors = len(os.listdir("/proc/self/fd"))
+    with serving(tmp_path / "run.nw") as server, contextlib.ExitStack() as stack:
+        place = urlsplit(server.url)
+        idle = []
+        for _ in range(40):
+            idle.append(socket.create_connection((place.hostname, place.port), timeout=60))
+            stack.enter_context(idle[-1])
+        assert "Waiting for" in fetched(server)
+        for silent in idle[:35]:
+            assert silent.recv(1) == b""  # ended, oldest first
+        while len(os.listdir("/proc/self/fd")) > descriptors + len(idle) + 5 + 3:
+            time.sleep(0.02)
+        idle[-1].settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            idle[-1].recv(1)
+
+
+def test_a_connection_that_says_nothing_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(watch, "_SILENCE", 0.2)
+    with serving(tmp_path / "run.nw") as server:
+        place = urlsplit(server.url)
+        for said in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127"):
+            with socket.create_connection((place.hostname, place.port), timeout=60) as silent:
+                silent.sendall(said)
+                assert silent.recv(1) == b""
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.untraced  # a signal can leave coverage waiting for its own lock
 def test_the_command_ends_on_ctrl_c(tmp_path: Path) -> None:
     saved(tmp_path / "run.nw", 10)
@@ -136,10 +174,24 @@ def test_what_cannot_be_watched(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "--port must be" in capsys.readouterr().err
 
 
+def noting(method: Callable[[Watch], None], name: str, steps: list[str]) -> Any:
+    """The method, which notes that it was called."""
+
+    def call(self: Watch) -> None:
+        steps.append(name)
+        method(self)
+
+    return call
+
+
 def test_tuning_says_where_to_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["--param", "x=0..1", "--budget", "6", "--quiet", "--seed", "0", "--watch"]
+    steps: list[str] = []
+    for name in ("start", "stop"):
+        monkeypatch.setattr(Watch, name, noting(getattr(Watch, name), name, steps))
     assert main(["tune", *words, "--", "echo", "{x}"]) == 0
     assert "watch the run at http://127.0.0.1:" in capsys.readouterr().err
+    assert steps == ["start", "stop"]  # it is served as long as the run goes on

@@ -16,7 +16,7 @@ import noisewise as nw
 import support
 from noisewise.methods import CMAES, GP, Auto, Method, Watchful
 from noisewise.methods.auto import AutoMemory
-from noisewise.result import BUDGET_SPENT, STOPPED
+from noisewise.run.run import BUDGET_SPENT, STOPPED
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,8 @@ def test_the_ledger_holds_whatever_is_granted(
     opt = support.start(nw.methods.get(name), d=2, budget=40, confirm=confirm, rng=seed)
     opt, _ = run(opt, grants)
     run_ = opt._run
-    run_.check()
+    assert (run_.untold, run_.parts) == (0, [])
+    assert run_.ledger.told == run_.ledger.charged == opt.budget
     assert opt.spent == opt.budget == 40 + sum(grants.values())
     assert run_.setup.budget >= run_.ledger.base + run_.ledger.reevaluation
 
@@ -166,8 +167,8 @@ def test_what_adapts_to_the_new_length() -> None:
     assert isinstance(GP().resume(memory, opt._run.setup), type(memory))
 
 
-def test_late_values_of_a_model_reach_the_strategy_that_takes_over() -> None:
-    opt = support.start(Auto(), d=2, budget=40, confirm=0, workers=4, late=1, rng=1)
+def test_values_that_a_model_waits_for_reach_the_strategy_that_takes_over() -> None:
+    opt = support.start(Auto(), d=2, budget=40, confirm=0, workers=4, rng=1)
     held: list[nw.Trial] = []
     while opt.spent < 36:
         for trial in opt.ask():
@@ -176,11 +177,34 @@ def test_late_values_of_a_model_reach_the_strategy_that_takes_over() -> None:
             else:
                 opt.tell(trial.id, support.noisy(trial))
     assert held
-    opt.extend(400)
+    opt.extend(1000)
     while not opt.done:
         for trial in opt.ask() or held[:1]:
             opt.tell(trial.id, support.noisy(trial))
             held = [one for one in held if one.id != trial.id]
+    assert opt._run.memory.strategy is not None
+    assert (opt.spent, opt._run.parts) == (1040, [])
+
+
+@pytest.mark.parametrize("told", [7, 24, 30, 37])
+def test_more_budget_while_trials_are_under_way(method: Method, told: int) -> None:
+    """With workers, in the search, in the last phase and while the last values come in."""
+    budget = support.affordable(method, 60, most=38)
+    opt = support.start(method, d=2, budget=budget, confirm=6, workers=5)
+    rng = np.random.default_rng(told)
+    held: list[nw.Trial] = []
+    ids: list[int] = []
+    while not opt.done:
+        more = opt.ask()
+        ids += [t.id for t in more]
+        held += more
+        trial = held.pop(int(rng.integers(len(held))))
+        opt.tell(trial.id, support.noisy(trial))
+        if opt.spent == told:
+            opt.extend(12)
+    assert sorted(ids) == list(range(budget + 12))
+    assert (opt.spent, opt.budget) == (budget + 12, budget + 12)
+    assert opt.result().status == BUDGET_SPENT
 
 
 class Budgeted:

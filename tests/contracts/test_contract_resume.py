@@ -29,7 +29,7 @@ def test_resume_after_every_tell(method: Method, shuffled: bool, tmp_path: Path)
     def order() -> np.random.Generator | None:
         return np.random.default_rng(3) if shuffled else None
 
-    budget = support.affordable(method, 45, most=20)  # each time a file is loaded, it is rehearsed
+    budget = support.affordable(method, 45, most=20)
     straight = support.start(method, d=2, budget=budget, confirm=2)
     asked = support.drive(straight, rng=order())
     opt = through_a_file(support.start(method, d=2, budget=budget, confirm=2))
@@ -42,6 +42,33 @@ def test_resume_after_every_tell(method: Method, shuffled: bool, tmp_path: Path)
         opt.tell(picked.id, support.noisy(picked))
         opt = through_a_file(opt)
     assert again == asked
+    assert support.data_of(opt) == support.data_of(straight)
+
+
+@pytest.mark.parametrize("workers", [2, 7])
+def test_resume_with_workers_after_every_tell(method: Method, workers: int, tmp_path: Path) -> None:
+    """The same events make the same run, whatever goes through a file in between."""
+    budget = support.affordable(method, 45, most=20)
+    straight, opt = (
+        support.start(method, d=2, budget=budget, confirm=2, workers=workers) for _ in range(2)
+    )
+    held: dict[int, nw.Trial] = {}
+    rng = np.random.default_rng(workers)
+    path = tmp_path / "run"
+    while not straight.done:
+        held |= {t.id: t for t in straight.ask()}
+        assert {t.id: t.x.tobytes() for t in opt.ask()} == {
+            id: trial.x.tobytes() for id, trial in held.items()
+        }
+        id = sorted(held)[int(rng.integers(len(held)))]
+        for one in (straight, opt):
+            one.tell(id, support.noisy(held[id]))
+        del held[id]
+        opt.save(path)
+        opt = nw.Optimizer.load(path, method)
+        path.unlink()
+    assert opt.done
+    assert opt.spent == budget
     assert support.data_of(opt) == support.data_of(straight)
 
 

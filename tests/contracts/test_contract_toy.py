@@ -13,10 +13,10 @@ import noisewise as nw
 import support
 from contracts.toy import Toy
 from noisewise._types import IntArray
+from noisewise.cma.evolution import EvolutionStrategy
+from noisewise.measured.population import Population
 from noisewise.methods import CMAES, ProbeSwitch
-from noisewise.methods.evolution import EvolutionStrategy
 from noisewise.methods.method import NOTHING, Distribution, everyone
-from noisewise.population import Population
 from noisewise.report import facts
 from noisewise.report.page import page
 
@@ -100,8 +100,8 @@ def test_it_takes_over_from_an_evolution_strategy(covariance: str) -> None:
     np.testing.assert_allclose(ours.reach, 1.5 * _SPREAD)
 
 
-@pytest.mark.parametrize("options", [{"lookahead": 3}, {"late": 2}, {"lookahead": 2, "late": 1}])
-def test_lookahead_and_late_values_need_no_origin(options: dict[str, int], tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{"workers": 4}, {"workers": 9}, {"batch": 5}])
+def test_candidates_that_gather_need_no_origin(options: dict[str, int], tmp_path: Path) -> None:
     """Also through a file at any time."""
 
     def through_a_file(opt: nw.Optimizer) -> nw.Optimizer:
@@ -110,7 +110,7 @@ def test_lookahead_and_late_values_need_no_origin(options: dict[str, int], tmp_p
         return nw.Optimizer.load(path)
 
     rng = np.random.default_rng(0)
-    opt = support.start(Toy(population=6), budget=80, workers=4, **options)
+    opt = support.start(Toy(population=6), budget=80, **options)
     asked: set[int] = set()
     while not opt.done:
         trials = opt.ask()

@@ -15,6 +15,7 @@ import numpy as np
 from noisewise._check import integer
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
+from noisewise.measured.population import Population
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
@@ -28,7 +29,6 @@ from noisewise.methods.method import (
     default_population,
     everyone,
 )
-from noisewise.population import Population
 
 
 @data
@@ -69,7 +69,7 @@ class Toy(Method):
             C = distribution.C
             centre = distribution.mean
             sd = distribution.sigma * np.sqrt(C if C.ndim == 1 else np.diagonal(C))
-        k = self.population or default_population(d, setup.budget, setup.workers)
+        k = self.population or default_population(d)
         return ToyMemory(
             centre=centre, reach=3.0 * sd, population=k, best=centre, values=np.empty(0)
         )

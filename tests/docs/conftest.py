@@ -4,4 +4,3 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parents[1] / "bench"))  # where the browser lives

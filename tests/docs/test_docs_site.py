@@ -12,8 +12,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from bench_browser import CHROMIUM, Browser
 from docs_blocks import ROOT
+
+from browser import CHROMIUM, Browser
 
 
 @pytest.mark.untraced

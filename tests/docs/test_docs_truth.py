@@ -194,3 +194,11 @@ def test_the_bench_on_the_pages_has_examples() -> None:
         module, _, name = entry.rpartition(".")
         thing = getattr(importlib.import_module(module), name)
         assert ">>>" in (thing.__doc__ or ""), f"{entry} has no example"
+
+
+def test_files_that_the_architecture_names_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.py|tests/[\w/.]+|bench/[\w/.]+)`", text))
+    assert len(named) > 40
+    homes = (ROOT, ROOT / "src" / "noisewise")
+    assert [one for one in sorted(named) if not any((home / one).exists() for home in homes)] == []

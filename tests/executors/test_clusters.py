@@ -28,6 +28,7 @@ _GOOD: dict[str, Any] = {
     "budget": 40,
     "rng": 0,
     "method": CMAES(population=8),
+    "batch": 8,  # the order of values leaves no trace
 }
 
 
@@ -67,7 +68,8 @@ def objective(folder: Path, trouble: Any) -> Any:
     return fun
 
 
-def check_deaths_and_errors(executor: Any, folder: Path) -> None:
+def check_deaths_and_errors(executor: Any, patient: Any, folder: Path) -> None:
+    """``patient`` waits 1.5 seconds for an evaluation."""
     here = nw.minimize(support.bumpy, **_GOOD)
     there = nw.minimize(objective(folder, "dies"), **_GOOD, executor=executor)
     [mark] = folder.iterdir()  # it did happen
@@ -78,8 +80,7 @@ def check_deaths_and_errors(executor: Any, folder: Path) -> None:
     assert isinstance(caught.value.__cause__, KeyError)
     mark.unlink()
     short = _GOOD | {"budget": 16, "confirm": 0}
-    with pytest.warns(DeprecationWarning, match="timeout"):
-        slow = nw.minimize(objective(folder, 4.0), **short, executor=executor, timeout=1.5)
+    slow = nw.minimize(objective(folder, 4.0), **short, executor=patient)
     assert slow.n_failures >= 1
     assert slow.nfev == 16
 
@@ -88,7 +89,8 @@ def test_dask(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """All in one test, since a cluster takes seconds to start."""
     monkeypatch.setattr("noisewise.executors.on_dask._PATIENCE", 300.0)  # a busy machine
     assert nw.executors.dask(client).start(support.bumpy, (), Limits()).workers == 2
-    check_deaths_and_errors(nw.executors.dask(client), tmp_path)
+    patient = nw.executors.dask(client, timeout=1.5)
+    check_deaths_and_errors(nw.executors.dask(client), patient, tmp_path)
     client.wait_for_workers(2)
     address = nw.executors.dask(client.scheduler.address, workers=3)
     fun = objective(tmp_path, None)
@@ -166,7 +168,7 @@ def check_ray(folder: Path) -> None:
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     assert nw.executors.ray().start(support.bumpy, (), Limits()).workers == 2
-    check_deaths_and_errors(nw.executors.ray(), folder)
+    check_deaths_and_errors(nw.executors.ray(), nw.executors.ray(timeout=1.5), folder)
     assert ray.is_initialized()  # it stays the user's
     ray.shutdown()
 

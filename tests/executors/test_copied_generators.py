@@ -94,14 +94,7 @@ def test_which_are_found(fun: Any, names: list[str]) -> None:
     assert generators(fun) == names
 
 
-def test_arguments_and_modules() -> None:
-    import support
-
-    support.chance = RNG  # type: ignore[attr-defined]
-    try:
-        assert generators(lambda x: support.chance) == ["support.chance"]  # type: ignore[attr-defined]
-    finally:
-        del support.chance  # type: ignore[attr-defined]
+def test_arguments() -> None:
     assert generators(local, (1.0, [RNG])) == ["args[1][0]"]
 
 

@@ -43,8 +43,8 @@ def test_threads_give_the_same_result() -> None:
         seen.add(threading.get_ident())
         return support.bumpy(x)
 
-    r = nw.minimize(fun, **_GOOD, executor=spec)
-    assert support.same_result(r, nw.minimize(support.bumpy, **_GOOD))
+    r = nw.minimize(fun, **_GOOD, batch=6, executor=spec)
+    assert support.same_result(r, nw.minimize(support.bumpy, **_GOOD, batch=6))
     assert threading.get_ident() not in seen
     assert 1 <= len(seen) <= 3
     assert nw.minimize(fun, **_GOOD, executor=spec).nfev == 24  # it can be used again
@@ -58,7 +58,7 @@ def test_limits_of_threads_and_pools() -> None:
             release.wait(60.0)
         return support.bumpy(x)
 
-    options = _GOOD | {"budget": 12, "confirm": 0}
+    options = _GOOD | {"budget": 12, "confirm": 0, "batch": 6}
     try:
         r = nw.minimize(fun, **options, executor=executors.threads(3, timeout=1.0))
         assert r.n_failures > 0
@@ -75,7 +75,7 @@ def test_a_pool_says_how_many_workers_it_has() -> None:
     with cf.ThreadPoolExecutor(3) as pool:
         for workers, expected in ((None, 3), (2, 2), (1, 1)):
             spec = executors.pool(pool, workers=workers)
-            with executors.start(sum, (), False, 1, spec, executors.Limits()) as evaluator:
+            with executors.start(sum, (), False, 1, spec, limits=executors.Limits()) as evaluator:
                 assert evaluator.workers == expected
         assert pool.submit(abs, -1).result() == 1  # it stays the user's
 
@@ -108,7 +108,7 @@ def draw(x: Any) -> float:
 
 def values(executor: Any, budget: int = 24) -> list[float]:
     found: list[float] = []
-    with executors.start(draw, (), False, 1, executor, executors.Limits()) as evaluator:
+    with executors.start(draw, (), False, 1, executor, limits=executors.Limits()) as evaluator:
         evaluator.submit([nw.Trial(i, np.zeros(2), "candidate") for i in range(budget)])
         by_id: dict[int, float] = {}
         while len(by_id) < budget:

@@ -77,14 +77,18 @@ def by_minimize(x: Any) -> float:
 
 @linux
 @pytest.mark.parametrize("fun", [by_pool, by_executor, by_process, by_minimize])
-@pytest.mark.parametrize("given", [{"workers": 2}, {"timeout": 120.0}], ids=["workers", "timeout"])
+@pytest.mark.parametrize(
+    "given",
+    [{"workers": 2}, {"executor": processes(2, timeout=120.0)}],
+    ids=["workers", "timeout"],
+)
 def test_objectives_that_use_multiprocessing(fun: Any, given: Any) -> None:
-    before = set(psutil.Process().children(recursive=True))
-    r = nw.minimize(fun, **_GOOD, **given)
-    expected = nw.minimize(lambda x: float(sum(square(v) for v in x)), **_GOOD)
+    before = support.children()
+    r = nw.minimize(fun, **_GOOD, batch=6, **given)
+    expected = nw.minimize(lambda x: float(sum(square(v) for v in x)), **_GOOD, batch=6)
     assert r.nfev == 12
     assert r.x == pytest.approx(expected.x)
-    assert set(psutil.Process().children(recursive=True)) <= before
+    assert support.children() <= before
 
 
 @linux

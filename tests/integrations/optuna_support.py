@@ -89,7 +89,11 @@ def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any)
                 holders.get(mark["id"], (claim, trial)), (claim, trial), key=lambda pair: pair[0]
             )
     named = distributions.named(SPACE)
-    opt = nw.Optimizer(budget=budget, bounds=named.bounds, rng=seed, confirm=0, **options)
+    workers = options.pop("workers", 1)
+    method = options.get("method")
+    most = None if method is None or isinstance(method, str) else method.population
+    batch = min(workers, most or workers) if workers > 1 else None
+    opt = nw.Optimizer(budget=budget, space=named, rng=seed, confirm=0, batch=batch, **options)
     used, waiting = 0, opt.ask()
     while waiting:
         trial = waiting.pop(0)

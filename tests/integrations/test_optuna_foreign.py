@@ -13,7 +13,13 @@ from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState
 
 import noisewise as nw
-from noisewise.integrations.optuna import NoisewiseSampler, recommended_params, view
+from noisewise.integrations.optuna import (
+    NoisewiseSampler,
+    recommended_params,
+    records,
+    sampler,
+    view,
+)
 from noisewise.integrations.optuna.replay import Replay, Settings
 from noisewise.methods import get
 
@@ -65,7 +71,7 @@ def test_enqueued_trials_count_against_the_budget(method: str) -> None:
     assert sorted([*own, *placed]) == list(range(24))
     found = view.latest(study)
     assert found is not None
-    assert found.replay.over
+    assert not found.replay.open
 
 
 def test_a_model_learns_from_a_foreign_trial_where_it_was() -> None:
@@ -116,7 +122,7 @@ def test_trials_before_the_first_are_data_and_do_not_count(direction: str) -> No
     assert found.replay._opt._run.earlier == 12
     named, before = found.points.named, study.trials[:12]
     data = ([named.encode(t.params) for t in before], [sign * t.value for t in before])
-    opt = nw.Optimizer(bounds=named.bounds, budget=20, rng=3, method="gp", confirm=0, data=data)
+    opt = nw.Optimizer(space=named, budget=20, rng=3, method="gp", confirm=0, data=data)
     assert named.decode(opt.ask()[0].x) == study.trials[13].params
 
 
@@ -204,3 +210,19 @@ def test_a_point_far_away_is_moved_to_where_samples_are(method: str) -> None:
     along = (far - search.mean) / np.linalg.norm(far - search.mean)
     assert step / np.linalg.norm(step) == pytest.approx(along)
     np.testing.assert_array_equal(replay._injected(near), near)
+
+
+def test_a_worker_that_begins_waits_for_others_before_it_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two workers that begin at once would make two runs of the study."""
+    events, keep = [], records.keep_settings
+
+    def kept(*args: Any) -> None:
+        events.append("writes")
+        keep(*args)
+
+    monkeypatch.setattr(sampler, "_wait_to_begin", lambda *_: events.append("waits"))
+    monkeypatch.setattr(records, "keep_settings", kept)
+    study_of(20).optimize(bowl, n_trials=2)
+    assert events == ["waits", "writes"]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import optuna_support as support
 import pytest
 from optuna.trial import TrialState
 
-from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
+from noisewise.integrations.optuna import NoisewiseSampler, recommendation, recommended_params
 from noisewise.integrations.optuna.replay import Replay
 
 
@@ -69,6 +70,35 @@ def test_the_recommendation_can_be_fed_back(done: optuna.Study) -> None:
     assert fed.params == best.params
     assert fed.n_values == 3
     assert fed.value == pytest.approx(np.mean([trial.value for trial in study.trials[-3:]]))
+
+
+@pytest.mark.parametrize(
+    ("n", "near", "best"),
+    [
+        (2, 2, 2),
+        (5, 5, 3),  # three at least
+        (16, 10, 3),  # of the ten nearest
+        (24, 12, 3),
+        (30, 15, 4),  # a quarter of those near, which are a half of all
+        (100, 50, 13),
+    ],
+)
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_best_of_those_near_are_looked_at(n: int, near: int, best: int, direction: str) -> None:
+    """Values fall with the distance, so that the best ones are the farthest of those near."""
+    study = optuna.create_study(direction=direction)
+    sign = 1.0 if direction == "minimize" else -1.0
+    line = {"x": optuna.distributions.FloatDistribution(0.0, 1000.0)}
+    trials = [
+        optuna.trial.create_trial(params={"x": float(i)}, distributions=line, value=-sign * i)
+        for i in range(n)
+    ]
+    points = SimpleNamespace(
+        of=lambda trial: np.array([trial.params["x"]]), named=SimpleNamespace(decode=lambda x: {})
+    )
+    view: Any = SimpleNamespace(points=points, space={})
+    found = recommendation._best_near(study, view, np.zeros(1), trials)
+    assert [trial.params["x"] for trial in found] == [near - 1.0 - i for i in range(best)]
 
 
 def test_confirmations_measure_the_whole_recommendation() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import noisewise as nw
 from noisewise._data import decode, encode
 from noisewise._types import FloatArray
-from noisewise.core.covariance import MODELS
-from noisewise.core.strategy import State, Strategy
-from noisewise.methods.astray import Averages
+from noisewise.cma.covariance import MODELS
+from noisewise.cma.strategy import State, Strategy
+from noisewise.methods.kept import Averages
 
 STATE = State(np.zeros(2), 1.0, None, np.zeros(2), np.zeros(2))
 

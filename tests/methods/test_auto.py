@@ -248,19 +248,37 @@ def test_more_budget_does_not_end_an_opening() -> None:
     assert opt._run.memory.handed_over == 100
 
 
-def test_nothing_of_the_model_is_left_when_the_strategy_goes_on() -> None:
-    """With workers, rounds overlap, but not those on both sides of the hand-over."""
-    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0), workers=4, lookahead=2)
-    ahead = []
+@pytest.mark.parametrize("workers", [4, 16])
+def test_what_the_model_proposed_does_not_widen_the_strategy(workers: int) -> None:
+    """Its candidates that are under way at the hand-over come from no distribution of a strategy:
+    their steps are as long as those of samples at most."""
+    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0), workers=workers)
     while opt._run.memory.strategy is None:
-        trials = opt.ask()
-        ahead.append(opt._run.next is not None)
-        for trial in trials:
+        for trial in opt.ask():
             opt.tell(trial.id, weak_noise(trial))
-    assert ahead[0]
-    assert not ahead[-1]
     assert 100 <= opt._run.memory.handed_over < 108
     assert opt._run.memory.strategy.state.sigma < 0.1
+    while opt.spent < 200:
+        for trial in opt.ask():
+            opt.tell(trial.id, weak_noise(trial))
+    assert opt._run.memory.strategy.state.sigma < 0.1
+
+
+def test_candidates_of_the_model_reach_the_strategy_that_takes_over() -> None:
+    """They wait for their values, and are learnt from when these are there."""
+    opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0), workers=8)
+    held: list[nw.Trial] = []
+    while opt._run.memory.strategy is None:
+        held += opt.ask()
+        trial = held.pop(0)
+        opt.tell(trial.id, weak_noise(trial))
+    [group] = opt._run.pool
+    assert sorted(group.pending) == [t.id for t in held]
+    assert group.origins is not None
+    assert np.isnan(group.origins.sigmas).all()
+    support.drive_on(opt, held, weak_noise)
+    assert opt.spent == 1200
+    assert opt.result().history["population"][opt._run.memory.handed_over] > 1
 
 
 @pytest.mark.parametrize("value", [pure_noise, lambda trial: float("nan")])

@@ -9,13 +9,12 @@ import noisy
 import numpy as np
 import pytest
 
-from noisewise.core.covariance import Covariance, Diagonal, DiagonalState, Full, FullState
-from noisewise.core.learning_rate import LearningRate
-from noisewise.core.movement import mean_movement, shape_movement
-from noisewise.core.profiles import Log
-from noisewise.core.strategy import State, Strategy
+import noisewise as nw
+from noisewise.cma.covariance import Covariance, Diagonal, DiagonalState, Full, FullState
+from noisewise.cma.learning_rate import LearningRate, mean_movement, shape_movement
+from noisewise.cma.strategy import State, Strategy
+from noisewise.cma.weights import Log, rank_weights
 from noisewise.methods import CMAES, LRACMAES
-from noisewise.noise.weights import rank_weights
 
 
 @pytest.mark.parametrize(("d", "population"), [(2, 6), (5, 7), (10, 10), (20, 30)])
@@ -144,6 +143,32 @@ def test_it_comes_closer_than_cma_es_under_strong_noise(covariance: str) -> None
     given = {"noise": noisy.gaussian(10.0), "budget": 1000}
     plain = noisy.mean_log_regret(CMAES(covariance=covariance), **given)
     assert noisy.mean_log_regret(LRACMAES(covariance=covariance), **given) < plain - 0.6
+
+
+def test_history_has_the_rate_at_which_the_mean_moved() -> None:
+    """c_mean is what is left of the step of the profile: one at first, far less under noise."""
+    rng, n, k = np.random.default_rng(0), 4, 8
+    opt = nw.Optimizer(
+        np.full(n, 3.0), budget=50 * k, sigma0=1.0, method=LRACMAES(population=k), rng=0, confirm=0
+    )
+    weights = np.maximum(Log(active=True).weights(k), 0.0)
+    moved = []
+    while not opt.done:
+        mean = opt._run.memory.state.mean.copy()
+        trials = opt.ask()
+        values = rng.standard_normal(k)
+        X = np.array([t.x for t in trials])[values.argsort()]
+        opt.tell([t.id for t in trials], values)
+        step = weights @ (X - mean)
+        moved.append(float((opt._run.memory.state.mean - mean) @ step) / float(step @ step))
+    found = opt.result().history["c_mean"]
+    np.testing.assert_allclose(found, moved, rtol=1e-9)
+    assert found[0] > 0.5
+    assert found[-1] < 0.2
+
+
+def test_history_of_fixed_rates_has_ones() -> None:
+    assert set(noisy.run(LRACMAES(gamma=0.0), budget=200).history["c_mean"]) == {1.0}
 
 
 def test_points_that_do_not_move_leave_the_learning_rates_defined() -> None:

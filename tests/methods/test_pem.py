@@ -10,7 +10,7 @@ import pytest
 
 import noisewise as nw
 import support
-from noisewise.core.profiles import Log
+from noisewise.cma.weights import Log
 from noisewise.methods import CMAES, PEM
 
 
@@ -149,9 +149,61 @@ def test_load_without_the_function_says_so(tmp_path: Path) -> None:
         nw.Optimizer.load(path)
 
 
+def test_the_model_knows_more_than_the_values() -> None:
+    """Over generations of the same noise, weights follow the true ranks better than values do."""
+    method, rng = PEM(draws="model", n_draws=64), np.random.default_rng(0)
+    memory = method.start(support.setup(2))
+    ours, theirs = [], []
+    for generation in range(15):
+        memory.generation = generation
+        X = rng.normal(size=(12, 2))
+        f = X @ [1.0, -2.0]
+        y = f + 3.0 * rng.normal(size=12)
+        weights, memory = method.weigh(memory, support.population(y, X), rng)
+        w = weights.covariance
+        assert w.sum() == pytest.approx(1.0)
+        assert 1.0 / float(w @ w) > 3.2  # flatter than log weights
+        ours.append(np.corrcoef(w, -f)[0, 1])
+        theirs.append(np.corrcoef(Log().weights(12)[y.argsort().argsort()], -f)[0, 1])
+    assert np.mean(ours[3:]) > np.mean(theirs[3:]) + 0.1
+
+
+def test_a_run_with_the_model_repeats_itself_and_resumes(tmp_path: Path) -> None:
+    """State is data: a run that was saved goes on to the bit."""
+    method = PEM(draws="model", n_draws=16, population=6)
+    whole = support.start(method, budget=90)
+    points = support.drive(whole)
+    opt = support.start(method, budget=90)
+    asked = {}
+    for _ in range(5):
+        for t in opt.ask():
+            asked[t.id] = t.x.tobytes()
+            opt.tell(t.id, support.noisy(t))
+    opt.save(tmp_path / "run")
+    resumed = nw.Optimizer.load(tmp_path / "run", method=method)
+    assert asked | support.drive(resumed) == points
+    assert resumed.result().warnings == []
+
+
+def test_the_model_of_failed_candidates() -> None:
+    """They weigh nothing and are not kept; one that succeeded has all the weight it can have."""
+    method = PEM(draws="model", n_draws=16)
+    memory = method.start(support.setup(2))
+    X, rng = np.random.default_rng(0).normal(size=(6, 2)), np.random.default_rng(1)
+    y = np.array([1.0, np.inf, 0.5, 3.0, np.inf, 2.0])
+    weights, memory = method.weigh(memory, support.population(y, X), rng)
+    assert weights.covariance[[1, 4]].tolist() == [0.0, 0.0]
+    assert weights.covariance.sum() == pytest.approx(1.0)
+    assert memory.archive is not None
+    assert memory.archive.size == 4
+    alone = np.array([np.inf, 1.0, *[np.inf] * 4])
+    weights, memory = method.weigh(memory, support.population(alone, X), rng)
+    assert weights.covariance.argmax() == 1
+
+
 @pytest.mark.parametrize("draws", [3, "f"])
 def test_draws_must_be_a_function(draws: Any) -> None:
-    with pytest.raises(ValueError, match="draws must be None or a function"):
+    with pytest.raises(ValueError, match="draws must be None, 'model' or a function"):
         PEM(draws=draws)
 
 

@@ -12,7 +12,9 @@ import pytest
 import noisewise as nw
 import support
 from noisewise._types import FloatArray
+from noisewise.measured.samples import footrule, ranks
 from noisewise.methods import CMAES, LRACMAES, RBPEM, Auto, ProbeSwitch, Racing, Resample, Watchful
+from noisewise.methods.method import Now
 from noisewise.methods.probe_switch import FEW
 
 LAMBDA = 10
@@ -260,6 +262,59 @@ def test_threshold_decides(threshold: float) -> None:
     """0 always goes high, 1/2 (almost) never."""
     opt, _ = _first_generations(_method(threshold=threshold), _noisy(10.0))
     assert _branch(opt) == ("high" if threshold == 0.0 else "low")
+
+
+@pytest.mark.parametrize("moved", [1, 2, 3])
+def test_at_the_threshold_it_goes_high(moved: int) -> None:
+    """P >= tau: as many neighbours change places as make P equal to tau; one fewer go low."""
+    k = 10
+    first = np.arange(float(k))
+    for pairs, expected in ((moved, "high"), (moved - 1, "low")):
+        second = first.copy()
+        for i in range(pairs):
+            second[[2 * i, 2 * i + 1]] = second[[2 * i + 1, 2 * i]]
+        method = _method(threshold=2 * moved / k**2)
+        memory = method.start(support.setup())
+        population = support.population(np.column_stack((first, second)))
+        assert footrule(ranks(first), ranks(second)) == 2 * pairs / k**2
+        memory, _ = method.learn(memory, population, Now(100, 100), np.random.default_rng(0))
+        assert memory.branch == expected
+
+
+def test_printed_preset_is_the_text_of_the_paper() -> None:
+    """Appendix D: the probe is thrown away; full CMA-ES and RB-PEM as printed."""
+    high = RBPEM.printed()
+    expected = ProbeSwitch(covariance="full", warm_start=False, low=CMAES(), high=high)
+    assert ProbeSwitch.printed() == nw.methods.get("probe-switch-printed") == expected
+    assert (expected.threshold, expected.reprobe) == (0.12, ())
+    diagonal = ProbeSwitch.printed("diagonal", threshold=0.22)
+    assert diagonal.threshold == 0.22
+    assert diagonal._methods == (CMAES(covariance="diagonal"), RBPEM.printed(covariance="diagonal"))
+
+
+@pytest.mark.parametrize(("level", "high"), [(1e6, True), (1e-3, False)])
+def test_as_printed_the_probe_costs_two_lambda_and_leaves_nothing(level: float, high: bool) -> None:
+    """What follows is the chosen method on B - 2 lambda, to the bit, from where it would start."""
+    method = ProbeSwitch.printed(population=LAMBDA)
+    opt, kinds = _first_generations(method, _noisy(level), generations=4)
+    assert [len(k) for k in kinds] == [2 * LAMBDA, *[LAMBDA + high] * 3]
+    alone: Any = RBPEM.printed() if high else CMAES()
+    budget = 400 - 2 * LAMBDA
+    options: dict[str, Any] = {"sigma0": 1.0, "method": replace(alone, population=LAMBDA)}
+    other = nw.Optimizer(np.full(5, 3.0), budget=budget, rng=0, **options)
+    other._run.search.standard_normal((LAMBDA, 5))  # what the probe drew
+    fun = _noisy(level)
+    for _ in range(2 * LAMBDA):
+        fun(np.zeros(5))
+    points = [trial.x.tobytes() for trial in other.ask()]
+    assert points == [trial.x.tobytes() for trial in _first_after_the_probe(method, level)]
+    assert opt.spent == 2 * LAMBDA + 3 * (LAMBDA + high)
+
+
+def _first_after_the_probe(method: ProbeSwitch, level: float) -> list[nw.Trial]:
+    opt, _ = _first_generations(method, _noisy(level), generations=1)
+    assert opt.remaining == 400 - 2 * LAMBDA
+    return opt.ask()
 
 
 def test_probe_of_the_method_is_nw_probe() -> None:

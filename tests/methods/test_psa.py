@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.box import Box
-from noisewise.core.covariance import Covariance, Diagonal, Full
-from noisewise.core.movement import mean_movement, shape_movement
-from noisewise.core.profiles import Log
-from noisewise.core.strategy import Strategy
+from noisewise.cma.covariance import Covariance, Diagonal, Full
+from noisewise.cma.learning_rate import mean_movement, shape_movement
+from noisewise.cma.strategy import Strategy
+from noisewise.cma.weights import Log
 from noisewise.methods import CMAES, PSACMAES
 from noisewise.methods.psacmaes import expected_movement
+from noisewise.problem.box import Box
 
 
 @pytest.mark.parametrize("covariance", [Full(laziness=0.0), Diagonal()])
@@ -78,17 +78,6 @@ def test_a_slope_keeps_the_population_small() -> None:
 def test_by_default_a_generation_takes_a_twentieth_of_the_budget_at_most() -> None:
     result = noisy.run(PSACMAES(), noisy.only, budget=2000)
     assert 90 <= result.history["population"].max() <= 100
-
-
-def test_populations_fill_the_workers() -> None:
-    opt = nw.Optimizer([3.0] * 5, sigma0=1.0, budget=900, method="psa-cma-es", rng=0, workers=4)
-    rng = np.random.default_rng(0)
-    while not opt.done:
-        trials = opt.ask()
-        opt.tell([t.id for t in trials], rng.standard_normal(len(trials)))
-    sizes = opt.result().history["population"]
-    assert max(sizes) > 20
-    assert (sizes[:-3] % 4 == 0).all()
 
 
 def test_the_step_size_keeps_its_distance_to_the_best_one() -> None:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.profiles import Log
+from noisewise.cma.weights import Log
+from noisewise.measured.samples import Samples
 from noisewise.methods import LRACMAES, RACMAES
 from noisewise.methods.racmaes import Agreement, halves
-from noisewise.noise.samples import Samples
 
 
 def test_halves_take_turns_and_leave_the_odd_one_out() -> None:

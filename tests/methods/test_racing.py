@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import noisewise as nw
 import support
+from noisewise.measured.samples import Samples
 from noisewise.methods import CMAES, Racing
-from noisewise.noise.samples import Samples
-from noisewise.noise.scores import scores, within
+from noisewise.methods.racing import scores, within
 
 
 def test_scores_are_symmetric_shared_by_ties_and_blind_to_distances() -> None:

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import noisewise as nw
 import support
-from noisewise.core.profiles import Log, PowerLift, Uniform
+from noisewise.cma.weights import Log, PowerLift, Uniform
+from noisewise.measured.centres import CENTRES
+from noisewise.measured.diagnostics import CHECKS
+from noisewise.measured.noise import SCALES
 from noisewise.methods import CMAES, RBPEM, NoiseModel
 from noisewise.methods.rbpem import NO_POOL
-from noisewise.noise.centres import CENTRES
-from noisewise.noise.diagnostics import CHECKS
-from noisewise.noise.scales import MODELS
 
 
 def test_without_reevaluations_it_says_so_and_is_cma_es() -> None:
@@ -77,6 +79,71 @@ def test_boundary_band() -> None:
     assert looked_at == {first[order[3]].x.tobytes(), first[order[4]].x.tobytes()}
 
 
+def _asked_again(method: RBPEM, values: Any, *, common: bool = False) -> list[int]:
+    """1-based ranks of the candidates that are re-evaluated in the first generation."""
+    population = support.population(values)
+    population.common = common
+    memory = method.start(support.setup())
+    again = method.request(memory, population, np.random.default_rng(0))
+    return sorted(int(r) for r in np.argsort(np.argsort(values))[again] + 1)
+
+
+@given(values=st.permutations(range(9)))
+def test_boundary_band_is_that_of_the_paper(values: list[int]) -> None:
+    """Whatever the order of the candidates: K = 3 looks at ranks mu - 1, mu and mu + 1; fewer are
+    the inner ones, more go on outwards, the better rank first."""
+    bands = {1: [4], 2: [4, 5], 3: [3, 4, 5], 4: [3, 4, 5, 6], 5: [2, 3, 4, 5, 6]}
+    for k_max, band in bands.items():
+        for method in (RBPEM(k_max=k_max, profile=Uniform()), RBPEM.published(k_max=k_max)):
+            assert _asked_again(method, values) == band  # mu = 4 of 9
+
+
+def test_cap_under_common_seeds() -> None:
+    """Three re-evaluations at least, because one has nothing to be compared with, unless the cap
+    is strict, as it is in the presets."""
+    values = np.arange(8.0)
+
+    def count(method: RBPEM, common: bool) -> int:
+        return len(_asked_again(method, values, common=common))
+
+    for k_max, expected in ((0, 0), (1, 3), (2, 3), (3, 3), (5, 5), (20, 8)):
+        capped = min(k_max, 8)
+        assert count(RBPEM(k_max=k_max), common=True) == expected
+        assert count(RBPEM(k_max=k_max, strict=True), common=True) == capped
+        assert count(RBPEM.printed(k_max=k_max), common=True) == capped
+        assert count(RBPEM.published(k_max=k_max), common=True) == capped
+        assert count(RBPEM(k_max=k_max), common=False) == capped
+    assert len(_asked_again(RBPEM(k_max=1), values[:2], common=True)) == 2
+
+
+@pytest.mark.parametrize(("strict", "extra"), [(False, 3), (True, 1)])
+def test_cap_under_common_seeds_in_a_run(strict: bool, extra: int) -> None:
+    def fun(x: Any, seed: int) -> float:
+        return float(x @ x + np.random.default_rng(seed).normal())
+
+    method = RBPEM(strict=strict, population=8)
+    r = nw.minimize(
+        fun, [2.0] * 3, sigma0=1.0, budget=99, rng=0, seeds="common", method=method, confirm=0
+    )
+    assert np.diff(r.history["reevaluations"], prepend=0)[:-2].tolist() == [extra] * (r.nit - 2)
+    # What a single one would say is taken for the offset of its seed.
+    assert (NO_POOL in r.warnings) == strict
+
+
+@pytest.mark.parametrize("clip", [0.5, 2.0])
+def test_residuals_are_winsorised_in_the_pool(clip: float) -> None:
+    """What the pool holds lies in [-clip, clip], on both sides, and inside it is as it was."""
+    method = RBPEM(noise=NoiseModel(scale="constant", clip=clip))
+    memory = method.start(support.setup())
+    values = np.column_stack((np.zeros(4), [1.0, 1.0, 1.0, 9.0]))
+    method.observe(memory, support.population(values))
+    root = np.sqrt(0.5)  # sizes of the residuals, widened: root, and 9 root; their mean: 3 root
+    assert memory.scale == (pytest.approx(3.0 * root), 0.0)
+    expected = np.array([-1.0, 1.0] * 3 + [-9.0, 9.0]) / 3.0
+    np.testing.assert_allclose(memory.pool.z, np.clip(expected, -clip, clip))
+    assert np.abs(memory.pool.z).max() == clip
+
+
 def test_deterministic_objectives_keep_hard_weights() -> None:
     """Re-evaluations that repeat exactly leave nothing to smooth: mu_eff stays the profile's."""
     opt = support.start(RBPEM(k_max=1, population=10), budget=220, confirm=0)
@@ -128,11 +195,11 @@ def test_every_profile_with_every_centre(profile: Any, centre: str) -> None:
     assert r.n_failures == sum(id % 7 == 0 for id in range(400))
     assert r.history["mu_eff"].min() >= 1.0
     assert (r.history["mu_eff"] <= r.history["population"]).all()
-    if centre != "ridge":  # which learns too little from one generation
+    if centre not in ("ridge", "cross-fitted"):  # which learn too little from one generation
         assert float(r.x @ r.x) < 2.0
 
 
-@pytest.mark.parametrize("scale", MODELS)
+@pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_model(scale: str) -> None:
     opt = support.start(RBPEM(noise=NoiseModel(scale=scale), population=8), budget=400)
     support.drive(opt)
@@ -178,6 +245,7 @@ def test_fallback_is_hard_ranks_throughout_if_it_always_fires() -> None:
         ({"k_max": 1.5}, "k_max must be a whole number"),
         ({"n_bootstrap": 0}, "n_bootstrap must be a whole number of at least 1"),
         ({"noise": "ridge"}, "noise must be a NoiseModel, got 'ridge'"),
+        ({"strict": "yes"}, "strict must be True or False, got 'yes'"),
         ({"target": "top"}, "target must be one of 'auto', 'boundary', 'instability'"),
         ({"diagnostics_every": 0}, "diagnostics_every must be a whole number of at least 1"),
         ({"fallback": "clipping"}, "fallback must be a tuple of names"),
@@ -190,11 +258,15 @@ def test_options_check_themselves(options: dict[str, Any], message: str) -> None
 
 
 _WRONG_MODELS = [
-    ({"centre": "mean"}, "centre must be one of 'observed', 'ridge', 'archive', got 'mean'"),
+    (
+        {"centre": "mean"},
+        "centre must be one of 'observed', 'ridge', 'cross-fitted', 'archive', got 'mean'",
+    ),
     ({"scale": "log"}, "scale must be one of"),
     ({"clip": 0.0}, "clip must be a positive finite number"),
     ({"pool_size": 1}, "pool_size must be a whole number of at least 2"),
     ({"archive_size": 1}, "archive_size must be a whole number of at least 2"),
+    ({"widen": 3}, "widen must be True or False, got 3"),
 ]
 
 
@@ -250,3 +322,39 @@ def test_a_deprecated_option_leaves_the_rest_of_the_noise_model_as_it_is() -> No
 def test_a_copy_of_a_method_warns_of_nothing() -> None:
     noise = NoiseModel(centre="ridge")
     assert replace(RBPEM(noise=noise), k_max=2) == RBPEM(noise=noise, k_max=2)
+
+
+def test_printed_preset_is_the_text_of_the_paper() -> None:
+    """Appendix A: a full covariance; step 2: cross-fitting; step 3: a linear scale; steps 1 and 4:
+    raw residuals, all of them; the power-lift map; K_t <= K_max."""
+    noise = NoiseModel(centre="cross-fitted", scale="linear", pool_size=None, widen=False)
+    profile = PowerLift()
+    assert RBPEM.printed() == RBPEM(
+        covariance="full", profile=profile, noise=noise, strict=True, k_max=1, n_bootstrap=32
+    )
+    assert nw.methods.get("rb-pem-printed") == RBPEM.printed()
+    changed = nw.methods.get("rb-pem-printed", k_max=3, covariance="diagonal")
+    assert changed == replace(RBPEM.printed(), k_max=3, covariance="diagonal")
+
+
+def test_published_preset_is_what_made_the_numbers() -> None:
+    noise = NoiseModel(centre="observed", scale="linear", widen=False)
+    options = {"covariance": "slow-diagonal", "recombination": "weiszfeld", "strict": True}
+    expected = RBPEM(profile=PowerLift(), noise=noise, target="boundary", k_max=4, **options)
+    assert RBPEM.published() == nw.methods.get("rb-pem-published") == expected
+    assert RBPEM.published(k_max=0) == replace(expected, k_max=0)
+
+
+def test_presets_check_their_options() -> None:
+    with pytest.raises(ValueError, match="'rb-pem-printed' does not take these options"):
+        nw.methods.get("rb-pem-printed", taste=3)
+    with pytest.raises(ValueError, match="k_max must be a whole number"):
+        RBPEM.published(k_max=-1)
+
+
+def test_printed_preset_keeps_all_residuals() -> None:
+    opt = support.start(RBPEM.printed(k_max=5, population=6), budget=1100, confirm=0)
+    support.drive(opt)
+    r = opt.result()
+    assert r.n_reevaluations == 500
+    assert len(opt._run.memory.pool.z) == 1000

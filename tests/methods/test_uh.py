@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisewise.core.profiles import Log
+from noisewise.cma.weights import Log
 from noisewise.methods import CMAES, UHCMAES
-from noisewise.noise.rank_change import rank_change
+from noisewise.methods.uhcmaes import rank_change
 
 _EVALUATIONS = UHCMAES(treatment="evaluations", max_evaluations=8)
 

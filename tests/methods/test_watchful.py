@@ -171,17 +171,6 @@ def test_it_beats_separable_cma_es_on_a_noisy_sphere() -> None:
     assert np.median(gains) > 0.5
 
 
-def test_population_fills_the_workers() -> None:
-    opt = nw.Optimizer(np.ones(4), sigma0=1.0, budget=500, rng=0, workers=7, method="watchful")
-    f = noisy_sphere(3)
-    while not opt.done:
-        trials = opt.ask()
-        opt.tell([t.id for t in trials], [f(t.x) for t in trials])
-    population = opt.result().history["population"]
-    assert len(population) > 10
-    assert (population[:-2] % 7 == 0).all()
-
-
 def test_a_failed_candidate_never_pulls_the_mean() -> None:
     noise = np.random.default_rng(2)
 

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from noisewise._types import FloatArray
-from noisewise.core.box import Box
-from noisewise.core.covariance import Covariance, Diagonal, DiagonalState, Full
-from noisewise.core.profiles import Log
-from noisewise.core.rates import Rates
-from noisewise.core.strategy import State, Strategy
-from noisewise.noise.weights import rank_weights
+from noisewise.cma.covariance import Covariance, Diagonal, DiagonalState, Full, Rates
+from noisewise.cma.strategy import State, Strategy
+from noisewise.cma.weights import Log, rank_weights
+from noisewise.problem.box import Box
 
 cmaes = pytest.importorskip("cmaes")
 
@@ -99,9 +97,6 @@ class TheirRates(Covariance):
 
     def update(self, *args: Any) -> DiagonalState:
         return self.model.update(*args)
-
-    def deviations(self, state: Any) -> FloatArray:
-        return self.model.deviations(state)
 
     def movement(self, before: Any, after: Any, q: float) -> FloatArray:
         return self.model.movement(before, after, q)

@@ -9,9 +9,9 @@ import pytest
 from naive import Naive
 
 from noisewise._types import FloatArray
-from noisewise.core.covariance import Covariance, Diagonal, Full
-from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
-from noisewise.core.strategy import State, Strategy
+from noisewise.cma.covariance import Covariance, Diagonal, Full
+from noisewise.cma.strategy import State, Strategy
+from noisewise.cma.weights import Log, PowerLift, Profile, Uniform
 
 
 def weights_of(profile: Profile, k: int, soft: bool, rng: np.random.Generator) -> FloatArray:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from noisewise.policy.actions import Bounded, Numbered, from_dict, of_space
 from noisewise.policy.environment import guess, ranges
 from noisewise.policy.network import Network, network_from
-from noisewise.policy.scaling import Scaling, moments, of_moments
+from noisewise.policy.scaling import Scaling, combined, moments, of_moments
+from noisewise_bench.policies.rollouts import acts, unpacked
 
 NETWORKS = st.builds(
     Network,
@@ -49,7 +50,7 @@ def test_a_network_is_what_a_loop_over_units_computes(network, seed):
     expected = [network.actions.action(twin(network, x, o)) for x, o in zip(X, O, strict=True)]
     single = [network.act(x, o) for x, o in zip(X, O, strict=True)]
     assert np.allclose(single, expected, atol=1e-12)
-    assert np.allclose(network.act_rows(X, O), expected, atol=1e-12)
+    assert np.allclose(acts(network, unpacked(network, X), O), expected, atol=1e-12)
 
 
 @settings(max_examples=40, deadline=None)
@@ -108,9 +109,19 @@ def test_from_dict_is_the_inverse():
 def test_moments_give_mean_and_deviation_and_leave_constants_alone():
     rows = np.random.default_rng(0).normal(3.0, 2.0, (50, 3))
     rows[:, 1] = 7.0
-    scaling = of_moments(moments(rows[:20]) + moments(rows[20:]))
+    rows = np.clip(rows, -3.0, 9.0)
+    scaling = of_moments(combined(np.array([moments(rows[:20]), moments(rows[20:])])))
     assert np.allclose(scaling.shift, rows.mean(axis=0))
     assert np.allclose(scaling.scale, [rows[:, 0].std(), 1.0, rows[:, 2].std()])
+
+
+def test_what_is_rarely_other_than_usual_is_scaled_by_more():
+    """A flag that is set in one of 1,000 steps is about 3 where it is set, not 30."""
+    rows = np.zeros((1000, 2))
+    rows[7], rows[9] = (1.0, 0.0), (0.0, -1.0)
+    scaling = of_moments(moments(rows))
+    assert np.allclose(scaling.scale, 0.3, rtol=1e-2)
+    assert np.allclose((rows[7] - scaling.shift) / scaling.scale, [3.33, 0.0], atol=0.01)
 
 
 def test_declared_ranges_scale_down_only():

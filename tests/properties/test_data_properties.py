@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from noisewise import _data
-from noisewise.budget import Ledger
-from noisewise.core.profiles import Log
+from noisewise.cma.weights import Log
+from noisewise.run.run import Ledger
 
 _FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
 _ARRAYS = hnp.arrays(
@@ -56,6 +57,28 @@ def through_text(value: Any) -> Any:
 @given(value=_VALUES)
 def test_round_trip(value: Any) -> None:
     assert same(through_text(value), value)
+
+
+@given(value=_VALUES)
+def test_what_comes_back_is_the_same(value: Any) -> None:
+    assert _data.same(through_text(value), value)
+    assert not _data.same([value], value)
+
+
+@dataclass(frozen=True)
+class Spelt:
+    """Its old spelling has an annotation that cannot be evaluated, as all have on Python 3.10."""
+
+    kept: int = 1
+    old: InitVar[NoSuchName | None] = None  # type: ignore[name-defined]  # noqa: F821
+
+
+def test_only_annotations_of_what_is_saved_are_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_data, "_CLASSES", {})
+    _data.data(Spelt)
+    assert through_text(Spelt(3)) == Spelt(3)
+    with pytest.raises(_data.DataError, match=r"Spelt\.kept cannot be 'x'"):
+        _data.decode({"~" + _data._name(Spelt): {"kept": "x"}})
 
 
 @given(value=hnp.arrays(float, hnp.array_shapes(min_dims=2, max_dims=3, max_side=4)))

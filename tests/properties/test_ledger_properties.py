@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisewise.budget import Ledger
+from noisewise.problem.values import Value
+from noisewise.run.run import Ledger
 
 _STEPS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=30)
 
@@ -34,6 +37,7 @@ def test_it_is_impossible_to_overspend(
         ledger.charge_final(race=race, confirmation=left - race + 1)
     ledger.charge_final(race=race)
     assert (ledger.race, ledger.remaining) == (race, left - race)
+    assert ledger.reserve == max(0, reserve - race)  # what was kept is used first
     ledger.charge_final(confirmation=left - race)
     assert ledger.confirmation == left - race
     assert ledger.base + ledger.reevaluation == search
@@ -41,9 +45,13 @@ def test_it_is_impossible_to_overspend(
     assert ledger.free == ledger.remaining == 0
 
 
-@given(failed=st.lists(st.booleans(), max_size=20))
-def test_settled_evaluations_are_counted(failed: list[bool]) -> None:
+@given(said=st.lists(st.lists(st.sampled_from([None, "", "ValueError"]), max_size=6), max_size=6))
+def test_values_that_came_back_are_counted(said: list[list[str | None]]) -> None:
+    """None: a value; empty: it failed without an exception."""
     ledger = Ledger(100)
-    for each in failed:
-        ledger.settle(each)
-    assert (ledger.told, ledger.failures) == (len(failed), sum(failed))
+    for each in said:
+        ledger.count([Value(0, 1.0 if why is None else math.inf, why=why or None) for why in each])
+    flat = [why for each in said for why in each]
+    assert ledger.told == len(flat)
+    assert ledger.failures == len(flat) - flat.count(None)
+    assert ledger.crashes == flat.count("ValueError")

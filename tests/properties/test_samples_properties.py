@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from noisewise._types import FloatArray
-from noisewise.noise.samples import Samples, ranks
+from noisewise.measured.samples import Samples, ranks
 
 _ELEMENTS = st.floats(-1e6, 1e6) | st.sampled_from([np.nan, np.inf])
 _TABLES = st.tuples(st.integers(1, 8), st.integers(1, 5)).flatmap(

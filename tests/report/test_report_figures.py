@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import noisewise as nw
+from noisewise.command import table
 from noisewise.methods import CMAES
 from noisewise.report import evaluations, facts, landscape
 from noisewise.report.contours import contour
@@ -66,6 +68,26 @@ def test_the_table_can_be_read() -> None:
     assert rows[0]["kind"] == "b"
     assert rows[1]["value"] == ""
     assert rows[1]["purpose"] == "confirmation"
+
+
+def test_cells_are_no_formulas_and_can_be_read_again(tmp_path: Path) -> None:
+    """A spreadsheet would compute them, or send the sheet somewhere; numbers stay numbers."""
+    kinds = ["=HYPERLINK(1)", "'=HYPERLINK(1)", "+x", "-x", "@x", "\tx", "-1", "a=b", "'a", -2]
+    space = nw.Space({"kind": kinds, "-n": "-9..-1:int"})
+    rows = [{"kind": kind, "-n": -3} for kind in kinds]
+    X = np.array([space.encode(row) for row in rows])
+    values, n = -np.arange(1.0, len(rows) + 1), np.arange(1, len(rows) + 1)
+    seen = evaluations.Evaluations(X, values, n, ["search"] * len(rows), 0)
+    written = evaluations.as_csv(seen, space)
+    cells = list(csv.reader(io.StringIO(written)))
+    assert cells[0] == ["evaluation", "purpose", "value", "kind", "'-n"]
+    assert [row[3] for row in cells[1:]] == [
+        "'=HYPERLINK(1)", "''=HYPERLINK(1)", "'+x", "'-x", "'@x", "'\tx", "-1", "a=b", "'a", "-2",
+    ]  # fmt: skip
+    assert {row[4] for row in cells[1:]} == {"-3"}
+    assert [row[2] for row in cells[1:]] == [repr(v) for v in values.tolist()]
+    (tmp_path / "t.csv").write_text(written, encoding="utf-8")
+    assert table.read(str(tmp_path / "t.csv"), space).rows == rows
 
 
 def test_the_model_finds_the_bowl() -> None:

@@ -111,9 +111,9 @@ def test_the_newest_candidates_are_kept_in_step_with_their_generations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also when the oldest were dropped, and after saving and loading."""
-    monkeypatch.setattr("noisewise.run._KEPT", 400 * (SPACE.dimension + 1))
+    monkeypatch.setattr("noisewise.run.run._KEPT", 400 * (SPACE.dimension + 1))
     opt = run(loss, 1000, 0, 0.0, method="sep-cma-es")
-    kept = opt._run.seen
+    kept = opt._run.evidence.recent
     assert 400 <= kept.size < 420 < opt.spent
     assert 400 <= facts.of(opt, "run").compared <= kept.size
     told = found(opt)
@@ -122,7 +122,7 @@ def test_the_newest_candidates_are_kept_in_step_with_their_generations(
     assert told["lr"].clear
     assert told["lr"].share > 0.4
     copy = _data.decode(json.loads(json.dumps(_data.encode(opt._run))))
-    for mine, theirs in zip(kept.points(400), copy.seen.points(400), strict=True):
+    for mine, theirs in zip(kept.points(400), copy.evidence.recent.points(400), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 

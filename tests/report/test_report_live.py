@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from noisewise.answer.result import Result
 from noisewise.command.program import Evaluation
+from noisewise.command.reading import Found
 from noisewise.report.live import Live
-from noisewise.result import Result
 
 
 class Terminal(io.StringIO):
@@ -86,6 +87,48 @@ def test_few_reasons_are_told() -> None:
     lines = stream.getvalue().splitlines()
     assert len(lines) == 6
     assert lines[-1] == "further kinds of failures are counted, not shown"
+
+
+def test_why_there_is_no_value_is_said_even_if_no_progress_is_shown() -> None:
+    stream = io.StringIO()
+    live = Live(10, 0, False, stream)
+    for _ in range(10):
+        live.evaluation(bad("exit code 1"))
+    assert stream.getvalue() == ""
+    live.finish()
+    assert stream.getvalue() == "an evaluation failed (x=0.123457, kind=a): exit code 1\n"
+    stream = io.StringIO()
+    live = Live(10, 0, False, stream)
+    live.evaluation(bad("exit code 1"))
+    live.evaluation(good())
+    live.finish()
+    assert stream.getvalue() == ""
+
+
+def read(x: float, value: float, counter: bool) -> Evaluation:
+    found = Found(value, f"step {value}", counter)
+    return Evaluation({"x": x}, value, 0.1, found=found)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_the_first_value_and_values_that_look_like_counters(shown: bool) -> None:
+    stream = io.StringIO()
+    live = Live(1000, 0, shown, stream)
+    live.evaluation(read(0.1, 2.5, False))
+    first = "the first value is 2.5, read from: step 2.5\n" if shown else ""
+    assert stream.getvalue() == first
+    live.evaluation(read(0.2, 2.5, False))  # the same value, but nothing that counts
+    live.evaluation(read(0.2, 10.0, True))
+    live.evaluation(read(0.2, 10.0, True))  # the same parameters: why should it differ?
+    assert stream.getvalue() == first
+    for _ in range(2):  # said once
+        live.evaluation(read(0.3, 10.0, True))
+        live.evaluation(read(0.4, 10.0, True))
+    [said] = stream.getvalue().removeprefix(first).splitlines()
+    assert said.startswith(
+        "two evaluations in a row gave 10, read from: step 10.0 - if that counts"
+    )
+    assert said.endswith("say where it is with --regex or --json")
 
 
 @pytest.mark.parametrize("shown", [True, False])

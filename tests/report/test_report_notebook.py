@@ -86,6 +86,14 @@ def test_a_plot(result: nw.Result) -> None:
     assert [ax.get_ylabel() for ax in axes.flat] == [
         "value", "misranking", "step size", "population",
     ]  # fmt: skip
+    h = result.history
+    shown = [h["misranking"], h["sigma"], h["population"]]
+    for ax, values in zip(axes.flat[1:], shown, strict=True):
+        np.testing.assert_array_equal(ax.lines[0].get_xdata(), h["evaluations"])
+        np.testing.assert_array_equal(ax.lines[0].get_ydata(), values)
+    assert [line.get_label() for line in axes[0, 1].lines[1:]] == ["pure noise"]
+    assert axes[0, 1].lines[1].get_ydata()[0] == pytest.approx(1 / 3)
+    assert [len(ax.lines) for ax in axes.flat] == [3, 2, 1, 1]
     mean, lucky = axes[0, 0].lines[:2]
     np.testing.assert_array_equal(mean.get_ydata(), result.history["mean_value"])
     assert (np.diff(lucky.get_ydata()) <= 0.0).all()

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
 import pytest
-from bench_browser import CHROMIUM, Browser
 
 import noisewise as nw
+from browser import CHROMIUM, Browser
 from noisewise.methods import CMAES, RBPEM, Method
-from noisewise.report import facts
+from noisewise.report import facts, text
 from noisewise.report.page import page
 from noisewise.report.svg import Axis, Chart, Series, draw, short
 from noisewise.report.text import summary
@@ -28,6 +30,7 @@ HOSTILE = {
     'a"onmouseover&lt;': "1..100:log",
     "'$title$$": '<img src=x onerror=pwned=1>," onload="pwned=1',
     "日本語\u202e": "0..1",
+    "plain": "0..1",
 }
 COMMAND = ["</code><script>pwned=1</script>", *(f"{{{name}}}" for name in HOSTILE)]
 
@@ -96,8 +99,8 @@ def test_everything_is_told(hostile: str) -> None:
     assert "the mean of 10 evaluations of this point" in hostile.lower()
     assert "evaluations failed, counted" in hostile
     # One per number that was searched, and one of the parameter that clearly mattered.
-    assert hostile.count('class="track"') == 4 + 1
-    assert hostile.count("% of its range)") == 4
+    assert hostile.count('class="track"') == 5 + 1
+    assert hostile.count("% of its range)") == 5
     assert "Not clear: " in hostile
 
 
@@ -119,9 +122,67 @@ def test_what_is_not_measured_yet() -> None:
     for trial in opt.ask():
         opt.tell(trial.id, float(trial.x[0]))
     shown = page(facts.of(opt, "plain"))
-    assert "<p>Not measured</p>" in shown
+    assert "<p>Not measured yet</p>" in shown
     assert "kept to measure the answer: 5 evaluations." in shown
     assert "Set confirm" not in shown
+
+
+@pytest.mark.parametrize("method", ["auto", "cma-es"])
+def test_until_the_end_of_a_run_its_answer_is_still_to_be_measured(method: str) -> None:
+    """Also when the evaluations that were kept for it are under way; the first few of them look
+    for failures, and then count as its measurement."""
+    opt = nw.Optimizer(budget=60, bounds=[(0, 1)] * 2, rng=0, confirm=24, method=method)
+    noise, said = np.random.default_rng(0), set()
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, float(trial.x @ trial.x + 0.1 * noise.standard_normal()))
+            found = facts.of(opt, "plain")
+            if not (opt.done or np.isnan(found.value)):
+                said.add(text.basis(found).partition(": ")[0])
+                waits = text.estimate(found).endswith("(not measured yet)")
+                assert waits == (trial.kind != "confirmation" or opt.spent < 60 - 24 + 3)
+    assert said == {
+        "what the method expects here so far; kept to measure the answer",
+        "the mean of 3 evaluations of this point.",
+    }
+    assert "the mean of 24 evaluations" in text.basis(facts.of(opt, "plain"))
+
+
+def test_without_evaluations_for_it_the_answer_is_not_going_to_be_measured() -> None:
+    opt = nw.Optimizer(budget=40, bounds=[(0, 1)] * 2, rng=0, confirm=0, method="cma-es")
+    while not opt.done:
+        found = facts.of(opt, "plain")
+        if not np.isnan(found.value):
+            assert text.estimate(found).endswith("(not measured)")
+            assert "Set confirm" in text.basis(found)
+        for trial in opt.ask():
+            opt.tell(trial.id, float(trial.x[0]))
+    assert "Set confirm" in text.basis(facts.of(opt, "plain"))
+
+
+def test_no_success_is_no_recommendation() -> None:
+    space = {f"x{j}": "0..1" for j in range(6)}
+    extra = {"command": ["./train", "{x0}"], "shell": False, "space": space}
+    opt = run(budget=60, confirm=5, extra=extra)
+    good = facts.of(opt, "plain")
+    bad = dataclasses.replace(good, success=False)
+    assert text.summary(good).startswith("Recommended:\n")
+    assert "Use it:" in text.summary(good)
+    assert "<h2>Recommended</h2>" in page(good)
+    assert text.summary(bad).startswith("Nothing to recommend: the run ended without success.")
+    assert "<h2>Nothing to recommend</h2>" in page(bad)
+    for shown in (text.summary(bad), page(bad)):
+        assert "Use it" not in shown
+        assert "narrow its interval" not in shown
+
+
+def test_a_command_with_a_seed_can_be_used_as_it_is_shown() -> None:
+    space = {f"x{j}": "0..1" for j in range(6)}
+    command = ["awk", "-v", "seed={seed}", "{x0}"]
+    extra = {"command": command, "shell": False, "seeds": "common", "space": space}
+    found = facts.of(run(budget=60, extra=extra), "plain")
+    assert "Use it (any seed does; here 1):\n  awk -v seed=1 0." in text.summary(found)
+    assert "<h3>Use it (any seed does; here 1)</h3>" in page(found)
 
 
 def test_a_run_of_a_model_has_no_step_sizes() -> None:
@@ -147,6 +208,31 @@ def test_a_run_that_has_hardly_begun(tells: int) -> None:
     assert "Where the search ended" not in text
     assert "1 generations" not in text
     assert ("No generation is complete yet." in text) == (opt.generation == 0)
+    assert ("Save evaluations as CSV" in text) == (tells >= 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "spent", "said"),
+    [
+        (1, 1, "A table of 1 evaluation."),
+        (2, 2, "A table of all 2 evaluations."),
+        (2, 9, "A table of the newest 2 evaluations."),
+        (5, 5, "A table of the newest 4 evaluations. noisewise report --csv writes 5 of them."),
+    ],
+)
+def test_which_evaluations_can_be_saved(
+    n: int, spent: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many, those that do not make the page too large."""
+    from noisewise.report import page as pages
+
+    monkeypatch.setattr(pages, "_DOWNLOADED", 4)
+    told = facts.of(run(tells=n), "run")
+    seen = told.evaluations
+    assert len(seen) >= n
+    first = type(seen)(seen.X[:n], seen.values[:n], seen.number[:n], seen.purpose[:n], 0)
+    shown = dataclasses.replace(told, evaluations=first, spent=spent)
+    assert f">{said}<" in page(shown)
 
 
 @pytest.mark.parametrize("method", ["auto", "watchful"])
@@ -156,7 +242,8 @@ def test_a_run_in_which_nothing_worked(method: str) -> None:
     assert "<h2>Nothing to recommend</h2>" in text
     assert "<h3>Use it</h3>" not in text
     assert "no evaluation has succeeded" in text.lower()
-    assert "nan" not in text.split("<script")[0]
+    shown = text.split("<script")[0].replace("returned nan or inf", "")
+    assert "nan" not in shown
 
 
 def test_facts() -> None:
@@ -187,6 +274,26 @@ def test_what_is_under_way_is_not_spent(method: str) -> None:
             assert parts["not spent"] == 60 - opt.spent
             assert min(parts.values()) >= 0
     assert parts["confirming the answer"] >= 7
+
+
+@pytest.mark.parametrize("told", [None, 190])
+def test_every_evaluation_is_counted_as_what_it_was_for(told: int | None) -> None:
+    """Compared with the kinds of the trials as they were handed out; those on their way are not
+    spent yet."""
+    opt = nw.Optimizer(budget=200, bounds=[(0, 1)] * 2, rng=3, method="watchful")
+    rng, kinds = np.random.default_rng(2), Counter[str]()
+    while not opt.done and opt.spent != told:
+        for trial in opt.ask():
+            if opt.spent != told:
+                kinds[trial.kind] += 1
+                opt.tell(trial.id, float(trial.x @ trial.x + rng.normal()))
+    parts = facts.of(opt, "run").parts
+    measured = ("measuring earlier answers", "confirming the answer")
+    assert kinds["candidate"] == parts["new candidates"] > 0
+    assert kinds["reevaluation"] == parts["re-evaluations"] > 0
+    assert kinds["finalist"] == parts["choosing between finalists"] > 0
+    assert kinds["confirmation"] == sum(parts.get(what, 0) for what in measured)
+    assert parts["not spent"] == 200 - (told or 200)
 
 
 class Racing(nw.methods.GP):

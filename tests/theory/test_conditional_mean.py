@@ -10,11 +10,11 @@ import pytest
 import noisewise as nw
 import support
 from noisewise._types import FloatArray
-from noisewise.core.covariance import Diagonal, Full
-from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
-from noisewise.core.strategy import State, Strategy
+from noisewise.cma.covariance import Diagonal, Full
+from noisewise.cma.strategy import State, Strategy
+from noisewise.cma.weights import Log, PowerLift, Profile, Uniform
+from noisewise.measured.samples import ranks
 from noisewise.methods import PEM
-from noisewise.noise.samples import ranks
 
 PROFILES = (Log(), Uniform(), PowerLift())
 K, N, DRAWS = 9, 4, 500

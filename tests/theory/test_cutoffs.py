@@ -10,9 +10,15 @@ from hypothesis.extra import numpy as hnp
 
 import support
 from noisewise._types import FloatArray, IntArray
-from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
+from noisewise.cma.weights import (
+    Log,
+    PowerLift,
+    Profile,
+    Uniform,
+    expected_weights,
+    weight_variance,
+)
 from noisewise.methods import RBPEM, NoiseModel
-from noisewise.noise.weights import expected_weights, weight_variance
 
 PROFILES: tuple[Profile, ...] = (Log(), Log(active=True), Uniform(), PowerLift())
 _TABLES = st.tuples(st.integers(1, 12), st.integers(2, 14)).flatmap(
@@ -29,7 +35,7 @@ def _membership(order: IntArray) -> FloatArray:
 
 @given(table=_TABLES, profile=st.sampled_from(PROFILES))
 def test_expected_weight_is_a_sum_over_cutoffs(table: FloatArray, profile: Profile) -> None:
-    """Eq. pem_multicutoff: w*_i = w_lambda + sum_k delta_k p_ik."""
+    """Eq. (19): w*_i = w_lambda + sum_k delta_k p_ik."""
     order = table.argsort(axis=1)
     w = profile.weights(table.shape[1])
     delta = w[:-1] - w[1:]
@@ -40,7 +46,7 @@ def test_expected_weight_is_a_sum_over_cutoffs(table: FloatArray, profile: Profi
 
 @given(table=_TABLES, profile=st.sampled_from(PROFILES))
 def test_instability_is_a_double_sum_over_cutoffs(table: FloatArray, profile: Profile) -> None:
-    """Eq. weight_instability_identity: U_i = sum_kl delta_k delta_l (p_min(k,l) - p_k p_l)."""
+    """Eq. (48): U_i = sum_kl delta_k delta_l (p_min(k,l) - p_k p_l)."""
     order = table.argsort(axis=1)
     w = profile.weights(table.shape[1])
     delta, p = w[:-1] - w[1:], _membership(order)
@@ -80,7 +86,7 @@ def test_reevaluations_go_to_the_boundary_or_to_the_top() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 15, 60, 401])
 def test_drops_of_the_log_weights(n: int) -> None:
-    """Eq. log_delta: log(1 + 1/k)/Z inside, log(1 + 1/(2 mu))/Z at mu, nothing below."""
+    """Eq. (43) and (44): log(1 + 1/k)/Z inside, log(1 + 1/(2 mu))/Z at mu, nothing below."""
     w, mu = Log().weights(n), max(1, n // 2)
     Z = float((np.log(mu + 0.5) - np.log(np.arange(1, mu + 1))).sum())
     delta = w[:-1] - w[1:]

@@ -12,7 +12,7 @@ from noisewise.methods import RBPEM
 
 
 def _depth(budget: int, costs: list[int]) -> int:
-    """T(B) = max{T: C_0 + ... + C_(T-1) <= B} (Eq. depth_def)."""
+    """T(B) = max{T: C_0 + ... + C_(T-1) <= B} (Eq. (12))."""
     return int((np.cumsum(costs) <= budget).sum())
 
 
@@ -23,7 +23,7 @@ def _depth(budget: int, costs: list[int]) -> int:
     seed=st.integers(0, 10**6),
 )
 def test_bounds_hold_for_any_overhead(population: int, k_max: int, budget: int, seed: int) -> None:
-    """Eq. depth_bounds: floor(B/(lambda + K_max)) <= T <= floor(B/lambda) for any K_t <= K_max."""
+    """Eq. (37): floor(B/(lambda + K_max)) <= T <= floor(B/lambda) for any K_t <= K_max."""
     extra = np.random.default_rng(seed).integers(0, k_max + 1, size=budget // population + 1)
     T = _depth(budget, [population + int(K) for K in extra])
     assert budget // (population + k_max) <= T <= budget // population
@@ -106,3 +106,53 @@ def test_bounds_hold_in_a_run(k_max: int) -> None:
     assert budget // (population + k_max) <= r.nit <= budget // population
     assert r.nit == 24
     assert r.n_reevaluations == 24 * k_max
+
+
+@given(
+    population=st.integers(2, 16),
+    k_max=st.integers(0, 4),
+    generations=st.integers(1, 6),
+    rest=st.integers(0, 19),
+)
+def test_a_run_has_as_many_generations_as_fit_or_one_more(
+    population: int, k_max: int, generations: int, rest: int
+) -> None:
+    """T(B) of Eq. (12) counts whole generations. What is left is shared by the last two, so a run
+    has T(B) generations or one more; no evaluation is left, and a whole number leaves none over."""
+    again = min(k_max, population)
+    cost = population + again
+    rest %= cost
+    budget = generations * cost + rest
+    noise = np.random.default_rng(0)
+    r = nw.minimize(
+        lambda x: float(x @ x) + noise.normal(),
+        np.ones(3),
+        sigma0=1.0,
+        budget=budget,
+        method=RBPEM(k_max=k_max, population=population),
+        rng=0,
+        confirm=0,
+    )
+    T = _depth(budget, [cost] * budget)
+    assert generations == T
+    assert r.nfev == budget
+    assert r.nit - T in ((0, 1) if rest else (0,))
+    assert (r.history["population"][: T - 1] == population).all()
+
+
+def test_one_more_generation_than_fits() -> None:
+    """d = 5 and B = 203: 22 generations of 9 evaluations fit; 21 and two smaller ones are run."""
+    noise = np.random.default_rng(0)
+    r = nw.minimize(
+        lambda x: float(x @ x) + noise.normal(),
+        np.ones(5),
+        sigma0=1.0,
+        budget=203,
+        method=RBPEM(),
+        rng=0,
+        confirm=0,
+    )
+    assert _depth(203, [9] * 203) == 22
+    assert r.nit == 23
+    assert r.history["population"].tolist() == [8.0] * 21 + [6.0] * 2
+    assert r.nfev == 203

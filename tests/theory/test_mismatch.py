@@ -23,7 +23,7 @@ _CASES = {case.name: case for case in mismatch.CASES}
 def test_standardisation_error_of_one_residual(
     shift: float, s: float, s_hat: float, eps: float, M: float
 ) -> None:
-    """Eq. stderr_explicit_bound, a little sharper: the stored residual is off by no more than
+    """Eq. (55), a little sharper: the stored residual is off by no more than
     abs(alpha) + abs(beta) min(abs(eps), M), and by no more than 2M, because both are clipped."""
     stored = np.clip((shift + s * eps) / s_hat, -M, M)
     alpha, beta = shift / s_hat, (s - s_hat) / s_hat

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 import noisewise as nw
 from noisewise._types import IntArray
-from noisewise.noise.misranking import footrule, kendall, top_mu
-from noisewise.noise.samples import ranks
+from noisewise.measured.samples import footrule, kendall, ranks, top_mu
 
 _SLACK = 1e-12
 
 
 def _check(r: IntArray, mu: int) -> None:
-    """All bounds of Eq. sandwich_bounds for the identity against ``r``, with mu <= k/2."""
+    """All bounds of Eq. (59) for the identity against ``r``, with mu <= k/2."""
     k, identity = len(r), np.arange(len(r))
     P, q, M = footrule(identity, r), kendall(identity, r), top_mu(identity, r, mu)
     assert 0.0 <= P <= 0.5

@@ -14,12 +14,11 @@ from theory_tools import Normal, pem_weights
 import noisewise as nw
 import support
 from noisewise._types import FloatArray
-from noisewise.core.profiles import Log, PowerLift, Profile, Uniform
+from noisewise.cma.weights import Log, PowerLift, Profile, Uniform, expected_weights
+from noisewise.measured.noise import residuals, spread_of
+from noisewise.measured.samples import Samples
 from noisewise.methods import RBPEM, NoiseModel
 from noisewise.methods.rbpem import RBPEMMemory
-from noisewise.noise.pool import residuals
-from noisewise.noise.samples import Samples
-from noisewise.noise.weights import expected_weights
 
 F = np.array([0.0, 0.2, 0.5, 0.6, 1.1, 1.3, 2.0, 2.1])
 NOISE = 0.7
@@ -38,7 +37,7 @@ def _error(profile: Profile, pool: int, b: int, seed: int) -> float:
     """Largest error of a bootstrapped weight about true centres."""
     rng, w = np.random.default_rng(seed), profile.weights(len(F))
     method, memory = _ready(pool, b, rng)
-    order = method.rankings(memory, support.population(F), rng)
+    order = method.rankings(memory, support.population(F), rng, spread_of(F))
     exact = pem_weights(F, np.full(len(F), NOISE), w, Normal())
     return float(np.abs(expected_weights(order, w) - exact).max())
 
@@ -67,7 +66,8 @@ def test_observed_centres_smooth_twice() -> None:
     rows = []
     for _ in range(3000):
         population = support.population(F + NOISE * rng.normal(size=len(F)))
-        rows.append(expected_weights(method.rankings(memory, population, rng), w))
+        spread = spread_of(population.samples.first)
+        rows.append(expected_weights(method.rankings(memory, population, rng, spread), w))
     found = np.mean(rows, axis=0)
     once, twice = (pem_weights(F, np.full(len(F), s), w, Normal()) for s in (NOISE, NOISE * 2**0.5))
     assert np.abs(found - twice).max() < 0.01
@@ -105,7 +105,9 @@ def test_vectorised_bootstrap_is_the_naive_double_loop() -> None:
     w = Log().weights(k)
     method, memory = _ready(33, b, np.random.default_rng(1))
     values = np.array([3.0, 1.0, 1.0, 2.0, 0.5, 4.0, np.inf])  # with a tie and a failure
-    order = method.rankings(memory, support.population(values), np.random.default_rng(5))
+    order = method.rankings(
+        memory, support.population(values), np.random.default_rng(5), spread_of(values)
+    )
     fast = expected_weights(order, w)
     rng, slow = np.random.default_rng(5), np.zeros(k)
     drawn = np.floor(rng.random((b, k)) * 33).astype(int)

@@ -8,13 +8,13 @@ from theory_tools import Uniform as UniformLaw
 from theory_tools import pem_weights
 
 from noisewise._types import FloatArray
-from noisewise.core.profiles import Log, Profile, Uniform
+from noisewise.cma.weights import Log, Profile, Uniform
 
 _ETA = np.logspace(-4, 0, 60)
 
 
 def _bound(w: FloatArray, s: FloatArray, a: float, i: int) -> float:
-    """Right side of Eq. stability_bound, at the best smoothing scale, for uniform noise on
+    """Right side of Eq. (42), at the best smoothing scale, for uniform noise on
     [-1, 1] against uniform noise on [-a, a] with a <= 1."""
     w1 = (1.0 - a) / 2.0
     # A sum of independent variables has no larger a density than either of them.

@@ -9,12 +9,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from noisewise._types import FloatArray
+from noisewise.measured.pairs import noise_ratio
+
+
+def bound(gap: float, s_i: float, s_j: float, k: int = 1) -> float:
+    """Largest probability that means of ``k`` sub-Gaussian values with standard deviations s_i and
+    s_j and true distance ``gap`` have the wrong order (Eq. (14))."""
+    return math.exp(-k * gap * gap / (2.0 * (s_i * s_i + s_j * s_j)))
+
+
+def evaluations_for_pair(target: float, gap: float, s_i: float, s_j: float) -> int:
+    """Evaluations of each of two candidates for which `bound` is at most ``target``; they grow
+    with the inverse square of the gap (Eq. (15))."""
+    noise = s_i * s_i + s_j * s_j
+    return max(1, math.ceil(2.0 * noise / (gap * gap) * math.log(1.0 / target)))
+
+
+def misranked(discordance: float, k: int) -> float:
+    """Share of pairs in the wrong order after ``k`` evaluations of each candidate, from the share
+    whose order differs between two rankings by single evaluations."""
+    return math.atan(math.sqrt(noise_ratio(discordance) / k)) / math.pi
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noisewise._check import shown
-from noisewise.command.limit import Limit
-from noisewise.command.reading import Reader
+from noisewise.command.reading import Limit, Reader
 from noisewise.command.template import Template
-from noisewise.space import Space
+from noisewise.problem.parameters import FORM
+from noisewise.problem.space import Space
+from noisewise.run.seeds import MODES
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,11 @@ class Job:
     start: dict[str, Any] = field(default_factory=dict)
     seeds: str | None = None
     limits: tuple[Limit, ...] = ()
+    #: Today's setting, all parameters by name; None: not given.
+    incumbent: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        self.template.check(self.space.names)
+        self.template.check(self.space)
         self.space.encode(self.start)
 
     @property
@@ -44,6 +47,7 @@ class Job:
             "start": dict(self.start),
             "seeds": self.seeds,
             "limits": [limit.text for limit in self.limits] or None,
+            "incumbent": None if self.incumbent is None else dict(self.incumbent),
         }
 
     def difference(self, extra: dict[str, Any]) -> str:
@@ -67,3 +71,36 @@ def _parameter_difference(theirs: dict[Any, Any], mine: dict[str, str]) -> str:
     name = next(name for name in [*mine, *theirs] if theirs.get(name) != mine.get(name))
     there, here = (side.get(name, "not given") for side in (theirs, mine))
     return f"there --param {name} is {shown(there, 60)}, here {shown(here, 60)}"
+
+
+def program_options(add: Any) -> None:
+    """The options of a command that runs a program, given to ``add``."""
+    add("--param", action="append", default=[], metavar="NAME=RANGE", help=f"{FORM}; repeatable")
+    add("--regex", metavar="PATTERN", help="the value is the last match (group 1 if there is one)")
+    add("--json", metavar="KEY", help="the value is this key of JSON on stdout, such as eval.loss")
+    add("--shell", action="store_true", help="give the command to the shell")
+    add("--timeout", type=float, metavar="SECONDS", help="end an evaluation after this time")
+    add(
+        "--retries",
+        type=int,
+        default=0,
+        metavar="N",
+        help="further tries of a failed evaluation (0)",
+    )
+    add("--workers", type=int, default=1, metavar="N", help="evaluations at the same time (1)")
+    add(
+        "--start",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="where the search begins; repeatable",
+    )
+    add("--seed", type=int, metavar="N", help="seed of the search")
+    add(
+        "--seeds",
+        choices=MODES,
+        help="seeds that {seed} stands for: one per evaluation, or shared (independent)",
+    )
+    add("--log", metavar="FILE", help="append every evaluation to this file, as a line of JSON")
+    add("--quiet", action="store_true", help="no progress on stderr")
+    add("--format", choices=["text", "json"], default="text", help="form of the answer (text)")

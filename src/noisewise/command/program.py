@@ -7,26 +7,30 @@ import os
 import secrets
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 from noisewise._check import integer, positive_real
-from noisewise._types import FloatArray
-from noisewise._values import Measured
-from noisewise.command.limit import Limit
-from noisewise.command.reading import NoValue, Reader
+from noisewise.command.output import Output
+from noisewise.command.reading import Found, Limit, NoValue, Reader
 from noisewise.command.template import SEED, Template
-from noisewise.seeds import BELOW
-from noisewise.space import Space
+from noisewise.problem.space import Space
+from noisewise.problem.values import Measured
+from noisewise.run.seeds import BELOW
 
-#: Bytes at the end of a program's output that are looked at.
-_LOOKED_AT = 1 << 22
+#: Bytes at the end of a program's stdout and stderr that are kept.
+_LOOKED_AT, _COMPLAINT = 1 << 22, 1 << 12
 #: Seconds between asking a program to end and killing it.
 _GRACE = 2.0
+#: The same for children of a program that has ended.
+_GRACE_OF_CHILDREN = 0.2
+#: Seconds for which processes that outlive the program may go on writing, as in `p > >(tee log)`.
+_LINGER = 0.5
+#: Seconds between looks at whether all processes of a program have ended.
+_LOOK = 0.01
 
 
 class EvaluationFailed(RuntimeError):
@@ -36,7 +40,8 @@ class EvaluationFailed(RuntimeError):
 @dataclass(frozen=True)
 class Evaluation:
     """One evaluation: parameters, the value as printed (None if it failed), seconds, why it
-    failed (empty if not), the seed (None if the command has none), and values that have limits."""
+    failed (empty if not), the seed (None if the command has none), values that have limits, and
+    where the value was found."""
 
     parameters: dict[str, Any]
     value: float | None
@@ -44,10 +49,11 @@ class Evaluation:
     failure: str = ""
     seed: int | None = None
     limited: dict[str, float] | None = None
+    found: Found | None = None
 
 
 class Program:
-    """A program as an objective on the unit cube; threads may call it at the same time.
+    """A program as an objective of values by name; threads may call it at the same time.
 
     ``timeout`` is in seconds per attempt. An attempt that fails is repeated ``retries`` times
     before the evaluation counts as failed. ``limits`` are of other keys of the program's JSON.
@@ -65,7 +71,7 @@ class Program:
         limits: tuple[Limit, ...] = (),
         listen: Callable[[Evaluation], None] = lambda evaluation: None,
     ) -> None:
-        template.check(space.names)
+        template.check(space)
         if timeout is not None:
             positive_real("--timeout", timeout)
         self._space, self._template, self._reader = space, template, reader
@@ -75,16 +81,15 @@ class Program:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
-    def __call__(self, x: FloatArray, seed: int | None = None) -> float | Measured:
+    def __call__(self, values: dict[str, Any], seed: int | None = None) -> float | Measured:
         """The value; `EvaluationFailed` says why there is none. Further attempts have
         the numbers after ``seed``; without one it is drawn, if the command wants a seed."""
-        values = self._space.decode(x)
         start, attempts = time.monotonic(), 0
         first = secrets.randbelow(BELOW) if seed is None else seed
         while True:
             used = (first + attempts) % BELOW if self._template.seeded(self._space.names) else None
             try:
-                value, limited = self._attempt(values, used)
+                found, limited = self._attempt(values, used)
                 break
             except EvaluationFailed as failed:
                 attempts += 1
@@ -95,11 +100,12 @@ class Program:
                     self._listen(Evaluation(values, None, took, str(failed), used))
                     raise
         named = {one.key: v for one, v in zip(self._limits, limited, strict=True)} or None
-        self._listen(Evaluation(values, value, time.monotonic() - start, seed=used, limited=named))
+        took = time.monotonic() - start
+        self._listen(Evaluation(values, found.value, took, "", used, named, found))
         if named is None:
-            return value
+            return found.value
         pairs = zip(self._limits, limited, strict=True)
-        return Measured(value, [one.excess(v) for one, v in pairs])
+        return Measured(found.value, [one.excess(v) for one, v in pairs])
 
     def close(self) -> None:
         """End all that runs and start nothing more."""
@@ -114,25 +120,25 @@ class Program:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _attempt(self, values: dict[str, Any], seed: int | None) -> tuple[float, list[float]]:
-        """The value, and those that have limits."""
-        filled = self._template.fill({SEED: seed, **values})
-        # Files and not pipes: a child that outlives the program must not keep us waiting.
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            code = self._run(filled, out, err)
-            if code != 0:
-                said = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
-                last = _tail(err, 4096).strip().splitlines()[-1:]
-                raise EvaluationFailed(f"{said}: {last[0][:200]}" if last else said)
-            try:
-                output = _tail(out, _LOOKED_AT)
-                limited = [Reader("json", one.key).read(output) for one in self._limits]
-                return self._reader.read(output), limited
-            except NoValue as error:
-                raise EvaluationFailed(str(error)) from None
+    def _attempt(self, values: dict[str, Any], seed: int | None) -> tuple[Found, list[float]]:
+        """What was found, and the values that have limits."""
+        given = {SEED: seed, **values}
+        code, out, err = self._run(self._template.fill(given), self._template.environment(given))
+        if code != 0:
+            said = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
+            last = err.text().strip().splitlines()[-1:]
+            raise EvaluationFailed(f"{said}: {last[0][:200]}" if last else said)
+        if out.unread:
+            raise EvaluationFailed("stdout could not be read to its end")
+        try:
+            output = out.text()
+            limited = [Reader("json", one.key).read(output) for one in self._limits]
+            return self._reader.find(output), limited
+        except NoValue as error:
+            raise EvaluationFailed(f"{error}{_missing(out)}") from None
 
-    def _run(self, filled: list[str], out: IO[bytes], err: IO[bytes]) -> int:
-        """Start the program, wait for it; its exit code."""
+    def _run(self, filled: list[str], variables: dict[str, str]) -> tuple[int, Output, Output]:
+        """Start the program, wait for it; its exit code, stdout and stderr."""
         with self._lock:
             if self._closed:
                 raise EvaluationFailed("the run has ended")
@@ -141,22 +147,42 @@ class Program:
                     filled[0] if self._template.shell else filled,
                     shell=self._template.shell,
                     stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    env={**os.environ, **variables} if variables else None,
                     start_new_session=True,  # a group of its own, to end its children as well
                 )
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
                 raise EvaluationFailed(f"{filled[0]} cannot be started: {reason}") from None
             self._running.add(process)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        outputs = Output(process.stdout, _LOOKED_AT), Output(process.stderr, _COMPLAINT)
         try:
-            return process.wait(self._timeout)
+            code = process.wait(self._timeout)
+            deadline = time.monotonic() + _LINGER
+            for output in outputs:
+                output.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            _end([process])
             raise EvaluationFailed(f"took longer than {self._timeout:g} s") from None
         finally:
+            _end([process])
+            for output in outputs:
+                output.stop()
             with self._lock:
                 self._running.discard(process)
+        return (code, *outputs)
+
+
+def _missing(out: Output) -> str:
+    """What of an output was not looked at, in brackets."""
+    if out.cut:
+        return f" (only the last {_LOOKED_AT >> 20} MiB of stdout are kept)"
+    if not out.ended:
+        return " (a process that the program left behind holds stdout open)"
+    return ""
 
 
 def _end(processes: list[subprocess.Popen[bytes]]) -> None:
@@ -167,20 +193,22 @@ def _end(processes: list[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, deadline - time.monotonic()))
+    deadline = time.monotonic() + _GRACE_OF_CHILDREN
+    for process in processes:
+        # A group of children that ended, but were not waited for by anybody, is still there.
+        while hasattr(os, "killpg") and _signal(process, 0) and time.monotonic() < deadline:
+            time.sleep(_LOOK)
         _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))  # children included
         process.wait()
 
 
-def _signal(process: subprocess.Popen[bytes], how: int) -> None:
-    """Send a signal to the program and its children."""
-    with contextlib.suppress(OSError):
+def _signal(process: subprocess.Popen[bytes], how: int) -> bool:
+    """Send a signal to the program and its children; whether there is one of them."""
+    try:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, how)
         else:  # pragma: no cover - Windows
             process.kill()
-
-
-def _tail(file: IO[bytes], most: int) -> str:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - most))
-    return file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return False
+    return True

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
 
-from noisewise import _files
+from noisewise.loop import files
 
 
 def prepare_streams() -> None:
@@ -31,4 +32,10 @@ def write_page(path: Path, text: str) -> None:
     if device or (path.exists() and not path.is_file()):
         path.write_bytes(content)
     else:
-        _files.replace(_files.resolved(path), content)
+        files.replace(files.resolved(path), content)
+
+
+def say(text: str) -> None:
+    """Print a line about the command itself, on stderr."""
+    with contextlib.suppress(OSError):  # after a hang-up there is nobody to hear it
+        print(f"noisewise: {text}", file=sys.stderr, flush=True)

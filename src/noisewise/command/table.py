@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.parameters import Choice, Parameter
-from noisewise.space import Space
+from noisewise.problem.parameters import Choice, Parameter
+from noisewise.problem.space import Space
+from noisewise.report.evaluations import uncell
 
 VALUE, ERROR = "value", "se"
 #: Lines that an error message names.
@@ -45,7 +46,7 @@ def read(path: str, space: Space, skip: bool = False) -> Table:
     head = lines[0] if lines else ""
     mark = max(",;\t", key=head.count)
     reader = csv.DictReader(lines, delimiter=mark, skipinitialspace=True)
-    names = [name.strip() for name in reader.fieldnames or []]
+    names = [uncell(name.strip()) for name in reader.fieldnames or []]
     reader.fieldnames = names
     missing = [name for name in (*space.names, VALUE) if name not in names]
     if missing:
@@ -87,14 +88,21 @@ def _read_row(
 ) -> tuple[dict[str, Any], float, float]:
     """Values by name, the measurement and its standard error; with ``comma``, numbers may have a
     decimal comma."""
-    found, choices = {}, {n for n, p in space.parameters.items() if isinstance(p, Choice)}
+    found: dict[str, Any] = {}
+    choices = {n for n, p in space.parameters.items() if isinstance(p, Choice)}
     if comma:
         numbers = {*space.names, VALUE, ERROR} - choices
         row = {n: t.replace(",", ".") if t and n in numbers else t for n, t in row.items()}
+    meant: dict[str, Any] = {}
     for name, parameter in space.parameters.items():
+        if not space.applies(name, meant):
+            continue
         try:
-            found[name] = typed(parameter, (row[name] or "").strip())
-            parameter.encode(found[name])
+            text = (row[name] or "").strip()
+            found[name] = typed(parameter, uncell(text))
+            if isinstance(parameter, Choice) and found[name] not in parameter.values:
+                found[name] = typed(parameter, text)
+            meant[name] = parameter.decode(parameter.encode(found[name]))
         except ValueError as error:
             raise ValueError(f"{name} {error}") from None
     value, se = (row[VALUE] or "").strip(), (row.get(ERROR) or "").strip()

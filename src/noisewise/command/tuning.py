@@ -16,19 +16,18 @@ from typing import Any
 
 from noisewise import methods
 from noisewise._check import integer
-from noisewise._types import FloatArray
 from noisewise.command.job import Job
 from noisewise.command.program import Evaluation, EvaluationFailed, Program
 from noisewise.errors import CheckpointError
+from noisewise.loop.minimize import minimize
+from noisewise.loop.optimizer import Optimizer
+from noisewise.loop.probe import ProbeReport
+from noisewise.loop.probe import probe as probe_function
 from noisewise.methods.method import default_population
-from noisewise.minimize import minimize
-from noisewise.optimizer import Optimizer
-from noisewise.probe import ProbeReport
-from noisewise.probe import probe as probe_function
 from noisewise.report.live import Live
 from noisewise.report.log import Log
-from noisewise.result import INTERRUPTED
-from noisewise.seeds import AUTO
+from noisewise.run.run import INTERRUPTED
+from noisewise.run.seeds import AUTO
 
 
 class Interrupted(Exception):
@@ -58,6 +57,7 @@ def tune(
     workers: int,
     method: str,
     confirm: str,
+    target: str,
     data: Any = None,
     batch: int | None = None,
 ) -> Optimizer:
@@ -68,7 +68,9 @@ def tune(
     budget, workers = integer("--budget", budget, 1), integer("--workers", workers, 1)
     _check_program(job)
     if job.limits and not methods.get(method).constrained:
-        raise ValueError(f"--limit needs --method auto, gp, watchful or cma-es, got {method}")
+        raise ValueError(
+            f"--limit needs --method auto, gp, watchful, select or cma-es, got {method}"
+        )
     spent = _spent(path, job)
     live = Live(budget, spent, not options.quiet)
     # Threads are enough: the work is in the program, and one process can end all of them.
@@ -80,15 +82,16 @@ def tune(
     ):
         result = minimize(
             program,
-            job.space.encode(job.start),
+            job.start if job.start or job.incumbent is None else None,
             budget=budget,
-            bounds=job.space.bounds,
+            space=job.space,
             method=method,
             rng=job.seed,
             seeds=job.seeds,
             executor=pool,
             on_error="worst",
             confirm=_confirm(confirm),
+            target=target,
             callback=live.generation,
             checkpoint=path,
             extra=job.extra,
@@ -96,6 +99,7 @@ def tune(
             maximize=job.maximize,
             data=data,
             batch=None if batch is None else integer("--batch", batch, 1),
+            incumbent=None if job.incumbent is None else job.space.encode(job.incumbent),
         )
         live.finish()
         if result.status != INTERRUPTED:
@@ -130,9 +134,9 @@ def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[Prob
     live = Live((4 if job.seeds == AUTO else 2) * count, 0, not options.quiet)
     failures: list[EvaluationFailed] = []
 
-    def value(program: Program, x: FloatArray, seed: int | None = None) -> Any:
+    def value(program: Program, values: dict[str, Any], seed: int | None = None) -> Any:
         try:
-            return program(x, seed)
+            return program(values, seed)
         except EvaluationFailed as failure:
             failures.append(failure)
             return math.nan
@@ -145,8 +149,8 @@ def probe(job: Job, options: Options, n: int | None, workers: int) -> tuple[Prob
         try:
             report = probe_function(
                 partial(value, program),
-                job.space.encode(job.start),
-                bounds=job.space.bounds,
+                job.start,
+                space=job.space,
                 n=count,
                 rng=job.seed,
                 executor=pool,

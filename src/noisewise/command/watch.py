@@ -6,6 +6,8 @@ two seconds whether the run's file has changed and loads itself again then.
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.errors import CheckpointError
-from noisewise.optimizer import Optimizer
+from noisewise.loop.optimizer import Optimizer
 from noisewise.report import facts
 from noisewise.report.page import page
 
@@ -24,6 +26,9 @@ _PATIENCE = 4.0
 #: Seconds in which a browser that looks at the page has asked for news, and how long the end of
 #: a run waits for it to fetch the last page.
 _ATTENTION, _FAREWELL = 8.0, 6.0
+#: Seconds for which a connection may be silent, and connections at the same time. Beyond that the
+#: oldest ends: those that only wait must neither use up what the run needs nor keep others out.
+_SILENCE, _CONNECTIONS = 10.0, 32
 _WAITING = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>{0}</title>'
     '<meta http-equiv="refresh" content="2"><meta name="color-scheme" content="light dark">'
@@ -40,8 +45,7 @@ class Watch:
         #: When a browser last asked for news, and the stamp of the page it has.
         self._asked, self._fetched = -_ATTENTION, ""
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", port), _handler(self))
         self._thread: threading.Thread | None = None
 
     @property
@@ -102,6 +106,34 @@ class Watch:
             return self._page
 
 
+class _Server(ThreadingHTTPServer):
+    """A thread per connection, and a limited number of connections."""
+
+    daemon_threads = True
+    request_queue_size = _CONNECTIONS
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._open: list[socket.socket] = []
+        self._lock = threading.Lock()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._open.append(request)
+            if len(self._open) > _CONNECTIONS:
+                with contextlib.suppress(OSError):  # its thread sees the end and closes it
+                    self._open.pop(0).shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock, contextlib.suppress(ValueError):
+            self._open.remove(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that went away is no news, and the terminal belongs to the run."""
+
+
 def _handler(watch: Watch) -> type[BaseHTTPRequestHandler]:
     answers: dict[str, tuple[str, Callable[[], str]]] = {
         "/": ("text/html", watch.page),
@@ -109,6 +141,8 @@ def _handler(watch: Watch) -> type[BaseHTTPRequestHandler]:
     }
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = _SILENCE
+
         def do_GET(self) -> None:
             # Another name for this computer may be a page elsewhere that wants to read ours.
             host = (self.headers.get("Host") or "").partition(":")[0]

@@ -47,14 +47,14 @@ def start(
     vectorized: bool,
     workers: Any,
     executor: Any,
-    limits: Limits,
     copied: bool = True,
+    limits: Limits | None = None,
 ) -> Evaluator:
     """The evaluator for this objective. With ``copied``, warns where workers would copy a random
     generator."""
-    evaluator = _started(fun, args, vectorized, workers, executor, limits)
+    evaluator = _started(fun, args, vectorized, workers, executor, limits or Limits())
     if copied and evaluator.copies:
-        _copied.warn(fun, args, stacklevel=4)
+        _copied.warn(fun, args, stacklevel=5)
     return evaluator
 
 
@@ -68,11 +68,10 @@ def _started(
 ) -> Evaluator:
     workers = integer("workers", workers, least=1)
     if flag("vectorized", vectorized):
-        if workers > 1 or executor is not None or limits.timeout is not None:
+        if workers > 1 or executor is not None:
             raise ValueError(
-                "vectorized=True evaluates a whole batch in one call: it takes neither workers "
-                f"nor executor nor timeout, got workers={workers}, executor={shown(executor)}, "
-                f"timeout={limits.timeout}"
+                "vectorized=True evaluates a whole generation in one call: it takes neither "
+                f"workers nor executor, got workers={workers}, executor={shown(executor)}"
             )
         return Vectorized(fun, args)
     if executor is None:
@@ -89,7 +88,10 @@ def _started(
         return executor.start(fun, args, limits)
     if isinstance(executor, Executor):
         return pool(executor, workers=workers if workers > 1 else None).start(fun, args, limits)
+    where = type(executor).__module__
+    cluster = "dask" if where.startswith("distributed") else "ray" if where == "ray" else ""
+    said = f": use noisewise.executors.{cluster}(...)" if cluster else ""
     raise ValueError(
         "executor must be a concurrent.futures.Executor or come from noisewise.executors, "
-        f"got {shown(executor)}"
+        f"got {shown(executor)}{said}"
     )

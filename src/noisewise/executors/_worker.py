@@ -13,21 +13,23 @@ from typing import Any
 from noisewise._check import told
 from noisewise.errors import BadValueError
 from noisewise.executors import _groups, _seeding
+from noisewise.executors._starting import received
 from noisewise.executors.base import showable
 
 WRONG = "the objective must return one real number"
 #: Seconds between two looks at whether the other side is alive, where that must be looked at.
 LOOK = 1.0
+#: What a worker says when it has loaded the objective: only now a time-out begins.
+BEGUN = "begun"
 
 
 def work(
     pipe: Connection,
-    fun: Callable[..., Any],
-    args: tuple[Any, ...],
+    objective: Any,
     entropy: tuple[int, ...],
     others: list[Any],
 ) -> None:
-    """The life of a worker process."""
+    """The life of a worker process; ``objective`` as in `_starting`."""
     _groups.lead()
     mp.current_process().daemon = False  # ours to end, but it may have children
     for other in others:
@@ -35,8 +37,26 @@ def work(
             os.close(other)
         elif other is not None:
             other.close()
+    try:
+        fun, args = received(objective)
+    except Exception as error:  # whatever importing or building it raises
+        fun, args = _Unloaded(told(error)), ()
+    try:
+        pipe.send(BEGUN)
+    except OSError:  # the driver is gone
+        return
     serve(pipe, fun, args, entropy)
     _groups.end_others()
+
+
+class _Unloaded:
+    """Stands for an objective that could not be loaded here."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def __call__(self, *args: Any, **more: Any) -> Any:
+        raise BadValueError(f"a worker process cannot load the objective: {self._why}")
 
 
 def serve(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise._check import integer, positive_real, real_array, shown, told
+from noisewise._check import integer, integer_or_none, positive_real, real_array, shown, told
 from noisewise.errors import BadValueError
-from noisewise.trial import Trial
+from noisewise.problem.trial import Trial
+from noisewise.problem.values import LARGEST, Value
 
 #: Seconds to wait at a time: more is too long for some systems.
 LONGEST_WAIT = 86400.0
@@ -82,7 +83,7 @@ class Limits:
 
     def too_long(self, trial: Trial) -> Outcome:
         """What comes of a trial that is given up."""
-        said = f"trial {trial.id} took longer than {self.timeout:g} s"
+        said = f"trial {trial.id} took longer than {float(self.timeout or 0.0):g} s"
         return Outcome(trial.id, error=EvaluationTimeout(said))
 
 
@@ -94,17 +95,42 @@ class Spec(ABC):
         """An evaluator bound to this objective; ``limits`` hold where the spec has none."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Workers(Spec):
+    """``workers`` evaluations at a time, with limits of its own where these are not None."""
+
+    workers: int | None = None
+    timeout: float | None = None
+    retries: int | None = None
+
+    def __post_init__(self) -> None:
+        integer_or_none("workers", self.workers, least=1)
+        self.within(Limits())
+
+    def within(self, limits: Limits) -> Limits:
+        """The limits that hold here."""
+        return limits.but(self.timeout, self.retries)
+
+
 class Evaluator(ABC):
     """Evaluates trials; results come in any order. A context manager."""
 
-    #: How many evaluations run at the same time.
+    #: How many evaluations run at the same time when the run begins, and whether that may change.
     workers: int = 1
+    elastic: bool = False
     #: Whether evaluations work on several copies of the objective.
     copies: bool = False
+    #: Whether the caller wants to hear of every value as soon as it is there.
+    one_at_a_time: bool = False
 
     def __init__(self) -> None:
         #: What came back; an outcome stays here until the caller has made sure of it.
         self.finished: deque[Outcome] = deque()
+
+    @property
+    def slots(self) -> int:
+        """How many evaluations can run at the same time now."""
+        return self.workers
 
     @abstractmethod
     def submit(self, trials: list[Trial]) -> None:
@@ -112,10 +138,27 @@ class Evaluator(ABC):
 
     @abstractmethod
     def receive(self, block: bool) -> None:
-        """Move outcomes to ``finished``: all that are there, after waiting for one if ``block``.
+        """Move outcomes to ``finished``: all that are there, after waiting for one if ``block``,
+        or for a second at most where workers may come and go.
 
         Only then is a free worker given its next trial: what came back before is safe by now.
         """
+
+    def numbers(self, maximize: bool) -> list[Value] | None:
+        """What came back, if all of it is ordinary numbers; else each has to be looked at."""
+        ids, found, _ = zip(*self.finished, strict=True)
+        # A small sum has small terms only.
+        if set(map(type, found)) != {float} or not sum(map(abs, found)) < LARGEST:
+            return None
+        return list(map(Value, ids, [-y for y in found] if maximize else found))
+
+    def evaluated(self, trials: list[Trial]) -> Iterator[Outcome]:
+        """What comes of these trials, and of no others, in the order in which it is known."""
+        self.submit(trials)
+        for _ in trials:
+            while not self.finished:
+                self.receive(block=True)
+            yield self.finished.popleft()
 
     def close(self) -> None:  # noqa: B027 - nothing to let go of is a fine default
         """Let go of everything, running evaluations included."""
@@ -139,13 +182,19 @@ class Serial(Evaluator):
         self._queue.extend(trials)
 
     def receive(self, block: bool) -> None:
-        if block:
-            trial = self._queue.popleft()
+        if not block:
+            return
+        queue, fun, args, finished = self._queue, self._fun, self._args, self.finished
+        while queue:
+            trial = queue.popleft()
             try:
-                outcome = Outcome(trial.id, self._fun(trial.x, *self._args, **seed(trial)))
-            except Exception as error:
-                outcome = Outcome(trial.id, error=showable(error))
-            self.finished.append(outcome)
+                more = {} if trial.seed is None else {"seed": trial.seed}
+                finished.append(Outcome(trial.id, fun(trial.x, *args, **more)))
+            except Exception as error:  # which may be the end of the run
+                finished.append(Outcome(trial.id, error=showable(error)))
+                return
+            if self.one_at_a_time:
+                return
 
 
 class Vectorized(Evaluator):

@@ -25,14 +25,16 @@ from noisewise.executors.base import (
     Evaluator,
     Limits,
     Outcome,
-    Spec,
     WorkerDied,
+    Workers,
     enqueue,
     seed,
     showable,
 )
-from noisewise.trial import Trial
+from noisewise.problem.trial import Trial
 
+#: Seconds between two questions to a cluster how many workers it has.
+_ASKED_EVERY = 1.0
 #: Timeouts that workers which hang get to come back before the run is given up.
 _GRACE = 10.0
 
@@ -41,8 +43,10 @@ class Source(ABC):
     """Where futures come from. A future has ``add_done_callback``, ``done``, ``cancelled`` and
     ``cancel``."""
 
-    #: How many evaluations run at the same time.
+    #: How many evaluations run at the same time, when the run begins.
     workers: int
+    #: Whether that number may change.
+    elastic: bool = False
     #: Whether every evaluation, or every worker, gets a copy of the objective.
     copies: bool = True
 
@@ -54,6 +58,10 @@ class Source(ABC):
     def result(self, future: Any) -> Any:
         """The value of a future that is done; raises what the evaluation raised, or
         `WorkerDied` if it was lost with its worker."""
+
+    def slots(self) -> int:
+        """How many evaluations can run at the same time now. Only asked for if ``elastic``."""
+        return self.workers
 
     def free(self, future: Any) -> bool:
         """Make the worker of a future that is given up do something else; whether that worked."""
@@ -92,21 +100,14 @@ class ExecutorSource(Source):
             self._executor.shutdown(wait=False, cancel_futures=True)
 
 
-@dataclass(frozen=True)
-class ThreadSpec(Spec):
+@dataclass(frozen=True, kw_only=True)
+class ThreadSpec(Workers):
     """See `threads`."""
-
-    workers: int
-    timeout: float | None = None
-
-    def __post_init__(self) -> None:
-        integer("workers", self.workers, least=1)
-        Limits().but(self.timeout, None)
 
     def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Futures:
         threads = ThreadPoolExecutor(self.workers, thread_name_prefix="noisewise")
         source = ExecutorSource(threads, self.workers, own=True)
-        return Futures(fun, args, source, limits.but(self.timeout, None))
+        return Futures(fun, args, source, self.within(limits))
 
 
 def threads(workers: int, *, timeout: float | None = None) -> ThreadSpec:
@@ -122,29 +123,25 @@ def threads(workers: int, *, timeout: float | None = None) -> ThreadSpec:
     >>> nw.minimize(lambda x: x @ x, [1.0], sigma0=1.0, budget=20, executor=two, rng=0).nfev
     20
     """
-    return ThreadSpec(workers, timeout)
+    return ThreadSpec(workers=integer("workers", workers, least=1), timeout=timeout)
 
 
-@dataclass(frozen=True)
-class PoolSpec(Spec):
+@dataclass(frozen=True, kw_only=True)
+class PoolSpec(Workers):
     """See `pool`."""
 
     executor: Executor
-    workers: int | None = None
-    timeout: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.executor, Executor):
             raise ValueError(
                 f"executor must be a concurrent.futures.Executor, got {shown(self.executor)}"
             )
-        if self.workers is not None:
-            integer("workers", self.workers, least=1)
-        Limits().but(self.timeout, None)
+        super().__post_init__()
 
     def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Futures:
         source = ExecutorSource(self.executor, self.workers)
-        return Futures(fun, args, source, limits.but(self.timeout, None))
+        return Futures(fun, args, source, self.within(limits))
 
 
 def pool(
@@ -163,7 +160,7 @@ def pool(
     ...     nw.minimize(lambda x: x @ x, [1.0], sigma0=1.0, budget=20, executor=where, rng=0).nfev
     20
     """
-    return PoolSpec(executor, workers, timeout)
+    return PoolSpec(executor=executor, workers=workers, timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -185,7 +182,8 @@ class Futures(Evaluator):
         self, fun: Callable[..., Any], args: tuple[Any, ...], source: Source, limits: Limits
     ) -> None:
         super().__init__()
-        self.workers, self.copies = source.workers, source.copies
+        self.workers, self.copies, self.elastic = source.workers, source.copies, source.elastic
+        self._slots, self._asked = source.workers, time.monotonic()
         self._fun, self._args, self._source, self._limits = fun, args, source, limits
         self._queue: deque[Trial] = deque()
         self._flights: dict[int, _Flight] = {}
@@ -194,6 +192,12 @@ class Futures(Evaluator):
         self._tickets = 0
         self._landed: SimpleQueue[int] = SimpleQueue()
         self._attempts: dict[int, int] = {}
+
+    @property
+    def slots(self) -> int:
+        if self.elastic and time.monotonic() - self._asked >= _ASKED_EVERY:
+            self._slots, self._asked = self._source.slots(), time.monotonic()
+        return self._slots
 
     def submit(self, trials: list[Trial]) -> None:
         enqueue(self._queue, trials)
@@ -227,7 +231,8 @@ class Futures(Evaluator):
         if self.finished:  # refused
             return
         due = min([self._jammed, *(flight.deadline for flight in self._flights.values())])
-        patience = min(LONGEST_WAIT, max(0.0, due - time.monotonic()))
+        longest = _ASKED_EVERY if self.elastic else LONGEST_WAIT
+        patience = min(longest, max(0.0, due - time.monotonic()))
         with contextlib.suppress(Empty):
             self._land(self._landed.get(timeout=patience))
 

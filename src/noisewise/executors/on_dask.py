@@ -6,32 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from noisewise._check import integer, shown
+from noisewise._check import shown
 from noisewise.errors import install
-from noisewise.executors.base import Evaluator, Limits, Spec, WorkerDied
+from noisewise.executors.base import Evaluator, Limits, WorkerDied, Workers
 from noisewise.executors.futures import Futures, Source
 
 #: Seconds in which a scheduler must answer.
 _PATIENCE = 10.0
 
 
-@dataclass(frozen=True)
-class DaskSpec(Spec):
+@dataclass(frozen=True, kw_only=True)
+class DaskSpec(Workers):
     """See `dask`."""
 
     client: Any
-    workers: int | None = None
-    timeout: float | None = None
-    retries: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.workers is not None:
-            integer("workers", self.workers, least=1)
-        Limits().but(self.timeout, self.retries)
 
     def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Evaluator:
         source = DaskSource(self.client, self.workers)
-        return Futures(fun, args, source, limits.but(self.timeout, self.retries))
+        return Futures(fun, args, source, self.within(limits))
 
 
 def dask(
@@ -44,7 +36,8 @@ def dask(
     """The workers of a Dask cluster, for ``executor=``.
 
     ``client`` is a ``dask.distributed.Client`` or the address of a scheduler. ``workers`` is how
-    many evaluations run at the same time: all threads of all workers by default. A trial whose
+    many evaluations run at the same time: by default as many as the workers have threads, also when
+    workers come and go. A trial whose
     worker dies is tried again by Dask itself (``distributed.scheduler.allowed-failures`` times)
     and then ``retries`` times. An evaluation that exceeds ``timeout`` keeps its worker until it
     ends: Dask cannot interrupt it. Dask unpickles what workers return: use clusters that you trust.
@@ -54,7 +47,7 @@ def dask(
     >>> cluster.timeout  # nothing is connected to before minimize(..., executor=cluster)
     3600.0
     """
-    return DaskSpec(client, workers, timeout, retries)
+    return DaskSpec(client=client, workers=workers, timeout=timeout, retries=retries)
 
 
 class DaskSource(Source):
@@ -82,7 +75,8 @@ class DaskSource(Source):
         if client.asynchronous:
             raise ValueError("client must not be asynchronous, got one made with asynchronous=True")
         self._client = client
-        self.workers = workers or sum(client.nthreads().values())
+        self.elastic = workers is None
+        self.workers = workers or self.slots()
         if self.workers == 0:
             self.close()
             raise ValueError(
@@ -92,6 +86,9 @@ class DaskSource(Source):
 
     def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...], **more: Any) -> Any:
         return self._client.submit(fun, x, *args, pure=False, **more)
+
+    def slots(self) -> int:
+        return sum(self._client.nthreads().values())
 
     def result(self, future: Any) -> Any:
         try:

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from noisewise._check import integer
 from noisewise.errors import install
-from noisewise.executors.base import Evaluator, Limits, Spec, WorkerDied
+from noisewise.executors.base import Evaluator, Limits, WorkerDied, Workers
 from noisewise.executors.futures import Futures, Source
 
 
-@dataclass(frozen=True)
-class RaySpec(Spec):
+@dataclass(frozen=True, kw_only=True)
+class RaySpec(Workers):
     """See `ray`."""
 
-    workers: int | None = None
-    timeout: float | None = None
-    retries: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.workers is not None:
-            integer("workers", self.workers, least=1)
-        Limits().but(self.timeout, self.retries)
+    options: Mapping[str, Any]
 
     def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Evaluator:
         source = RaySource(fun, self.workers, dict(self.options))
-        return Futures(fun, args, source, limits.but(self.timeout, self.retries))
+        return Futures(fun, args, source, self.within(limits))
 
 
 def ray(
@@ -42,7 +33,8 @@ def ray(
 
     Uses the cluster that ``ray.init`` connected to, or starts Ray on this machine and shuts it
     down after the run. ``workers`` is how many evaluations run at the same time: what the
-    cluster's CPUs, GPUs and other resources allow by default. ``options`` are those of a Ray
+    cluster has CPUs, GPUs and other resources for by default, also when nodes come and go.
+    ``options`` are those of a Ray
     task, such as ``num_cpus=2`` or ``num_gpus=1``. A worker that exceeds ``timeout`` is killed.
     Ray unpickles what workers return: use clusters that you trust.
 
@@ -50,7 +42,7 @@ def ray(
     >>> nw.executors.ray(workers=8, num_gpus=1).workers  # for minimize(..., executor=...)
     8
     """
-    return RaySpec(workers, timeout, retries, options)
+    return RaySpec(workers=workers, timeout=timeout, retries=retries, options=options)
 
 
 class RaySource(Source):
@@ -74,7 +66,8 @@ class RaySource(Source):
         self._own = not engine.is_initialized()
         if self._own:
             engine.init(include_dashboard=False, log_to_driver=False)
-        self.workers = workers or at_a_time(engine.cluster_resources(), options)
+        self._options, self.elastic = options, workers is None
+        self.workers = workers or self.slots()
         self._refs: dict[Any, Any] = {}
 
     def submit(self, fun: Callable[..., Any], x: Any, args: tuple[Any, ...], **more: Any) -> Any:
@@ -82,6 +75,9 @@ class RaySource(Source):
         future = ref.future()
         self._refs[future] = ref
         return future
+
+    def slots(self) -> int:
+        return at_a_time(self._ray.cluster_resources(), self._options)
 
     def result(self, future: Any) -> Any:
         errors = self._ray.exceptions

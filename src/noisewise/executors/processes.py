@@ -4,7 +4,7 @@ Each worker has a pipe and holds one trial at a time, so it is always known whic
 with a worker. A lost trial is tried again ``retries`` times, at no extra charge: its evaluation
 never came to an end. A trial that exceeds ``timeout`` seconds ends with its worker and counts as
 a failure. A worker leads a process group that ends with it: processes that the objective started
-must not go on beside their successors.
+must not go on beside their successors. `_starting` says how workers are started.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing as mp
 import os
-import pickle
 import signal
-import sys
 import threading
 import time
 from collections import deque
@@ -24,37 +22,34 @@ from multiprocessing.connection import Connection, wait
 from types import FrameType
 from typing import Any
 
-from noisewise._check import integer, shown, told
+from noisewise._check import integer, told
 from noisewise.errors import BadValueError
-from noisewise.executors import _groups, _seeding
-from noisewise.executors._worker import LOOK, WRONG, work
+from noisewise.executors import _groups, _seeding, _starting
+from noisewise.executors._worker import BEGUN, LOOK, WRONG, work
 from noisewise.executors.base import (
     LONGEST_WAIT,
     Evaluator,
     Limits,
     Outcome,
-    Spec,
     WorkerDied,
+    Workers,
     enqueue,
     seed,
 )
-from noisewise.trial import Trial
+from noisewise.problem.trial import Trial
+
+#: Seconds that a worker may take to start and to load the objective, where there is a time-out.
+_STARTING = 60.0
 
 
-@dataclass(frozen=True)
-class ProcessSpec(Spec):
+@dataclass(frozen=True, kw_only=True)
+class ProcessSpec(Workers):
     """See `processes`."""
 
     workers: int
-    timeout: float | None = None
-    retries: int | None = None
-
-    def __post_init__(self) -> None:
-        integer("workers", self.workers, least=1)
-        Limits().but(self.timeout, self.retries)
 
     def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Processes:
-        return Processes(fun, args, self.workers, limits.but(self.timeout, self.retries))
+        return Processes(fun, args, self.workers, self.within(limits))
 
 
 def processes(
@@ -74,7 +69,8 @@ def processes(
     >>> nw.minimize(lambda x: x @ x, [1.0], sigma0=1.0, budget=20, executor=two, rng=0).nfev
     20
     """
-    return ProcessSpec(workers, timeout, retries)
+    n = integer("workers", workers, least=1)
+    return ProcessSpec(workers=n, timeout=timeout, retries=retries)
 
 
 @dataclass
@@ -83,6 +79,7 @@ class _Worker:
     pipe: Connection
     #: Becomes readable when the process ends; None where the system cannot tell.
     life: int | None
+    forked: bool
     trial: Trial | None = None
     deadline: float = float("inf")
 
@@ -104,11 +101,9 @@ class Processes(Evaluator):
                 "cannot start: use workers=1 without timeout, or executors.threads"
             )
         self.workers, self.copies = workers, workers > 1
-        self._fun, self._args, self._limits = fun, args, limits
-        # Forked workers inherit the objective: lambdas and closures work.
-        self._context: Any = mp.get_context("fork" if sys.platform == "linux" else None)
-        if self._context.get_start_method() != "fork":
-            _check_picklable(fun)
+        self._start, self._limits = _starting.Start(fun, args), limits
+        #: Whether a worker has ever answered.
+        self._answered = False
         self._queue: deque[Trial] = deque()
         self._attempts: dict[int, int] = {}
         self._pool: list[_Worker] = []
@@ -159,19 +154,28 @@ class Processes(Evaluator):
                     continue  # one that died at birth is found out when collecting
             worker.trial = self._queue.popleft()
             if self._limits.timeout is not None:
-                worker.deadline = time.monotonic() + self._limits.timeout
+                start = 0.0 if used else _STARTING
+                worker.deadline = time.monotonic() + start + self._limits.timeout
 
     def _receive(self, worker: _Worker) -> None:
         trial = worker.trial
         assert trial is not None
         try:
-            value, error = worker.pipe.recv()
+            answer = worker.pipe.recv()
+            if answer == BEGUN:
+                if self._limits.timeout is not None:
+                    worker.deadline = time.monotonic() + self._limits.timeout
+                if not worker.pipe.poll():
+                    return
+                answer = worker.pipe.recv()  # it was quick
+            value, error = answer
         except (EOFError, OSError):
             self._lost(worker)
             return
         except Exception as why:  # whatever building the value here raises
             said = f"{WRONG}, got what cannot be received: {told(why)}"
             value, error = None, BadValueError(said)
+        self._answered = True
         self.finished.append(Outcome(trial.id, value, error))
         worker.trial, worker.deadline = None, float("inf")
         self._attempts.pop(trial.id, None)
@@ -185,7 +189,13 @@ class Processes(Evaluator):
         if attempts <= self._limits.retries:
             self._queue.appendleft(trial)
             return
-        error = WorkerDied(f"the worker process died {attempts} times on trial {trial.id}")
+        said = f"the worker process died {attempts} times on trial {trial.id}"
+        if not self._answered and not worker.forked:
+            said += (
+                " and none has ever answered: workers import the main script, so put what it runs "
+                'under if __name__ == "__main__":'
+            )
+        error = WorkerDied(said)
         self.finished.append(Outcome(trial.id, error=error))
 
     def _give_up(self, worker: _Worker) -> None:
@@ -195,21 +205,22 @@ class Processes(Evaluator):
         self.finished.append(self._limits.too_long(trial))
 
     def _hire(self) -> _Worker:
-        ours, theirs = self._context.Pipe()
+        context, objective = self._start.context()
+        ours, theirs = context.Pipe()
         # A fork inherits our ends of all pipes, which would keep them open if we died.
-        forked = self._context.get_start_method() == "fork"
+        forked = context.get_start_method() == _starting.FORK
         others: list[Any] = [ours] if forked else []
         for one in self._pool if forked else ():
             others += [one.pipe, one.life]
-        process = self._context.Process(
-            target=work, args=(theirs, self._fun, self._args, self._entropy, others), daemon=True
+        process = context.Process(
+            target=work, args=(theirs, objective, self._entropy, others), daemon=True
         )
         with _no_interrupts():  # what handles one while forking would swallow it
             process.start()
         theirs.close()  # so that our end reads the end of file when the worker dies
         if forked:
             _groups.lead(process.pid)  # the worker does so, too: neither may come too late
-        worker = _Worker(process, ours, _life(process.pid))
+        worker = _Worker(process, ours, _life(process.pid), forked)
         self._pool.append(worker)
         return worker
 
@@ -254,13 +265,3 @@ def _no_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if came:
             handler(*came[0])
-
-
-def _check_picklable(fun: Callable[..., Any]) -> None:
-    try:
-        pickle.dumps(fun)
-    except Exception as error:
-        raise ValueError(
-            "fun must be picklable (a function at the top level of a module) for workers > 1 on "
-            f"this platform, got {shown(fun)}"
-        ) from error

@@ -7,28 +7,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from noisewise._check import shown
+from noisewise._check import meant, shown
+from noisewise.measured.noise import NoiseModel
 from noisewise.methods.auto import Auto
 from noisewise.methods.cmaes import CMAES
 from noisewise.methods.gp import GP
 from noisewise.methods.lracmaes import LRACMAES
 from noisewise.methods.method import Method
+from noisewise.methods.pairs import Pairs
 from noisewise.methods.pem import PEM
 from noisewise.methods.probe_switch import ProbeSwitch
 from noisewise.methods.psacmaes import PSACMAES
 from noisewise.methods.racing import Racing
 from noisewise.methods.racmaes import RACMAES
-from noisewise.methods.rbpem import RBPEM, NoiseModel
+from noisewise.methods.rbpem import RBPEM
 from noisewise.methods.resample import Resample
+from noisewise.methods.select import Select
 from noisewise.methods.uhcmaes import UHCMAES
 from noisewise.methods.watchful import Watchful
 
-_NAMES: dict[str, tuple[type[Method], dict[str, Any]]] = {
+#: What builds the method of a name, and options that differ from its defaults.
+_NAMES: dict[str, tuple[Callable[..., Method], dict[str, Any]]] = {
     "auto": (Auto, {}),
     "gp": (GP, {}),
     "watchful": (Watchful, {}),
+    "select": (Select, {}),
     "cma-es": (CMAES, {}),
     "sep-cma-es": (CMAES, {"covariance": "diagonal"}),
     "resample": (Resample, {}),
@@ -37,9 +43,13 @@ _NAMES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "lra-cma-es": (LRACMAES, {}),
     "psa-cma-es": (PSACMAES, {}),
     "ra-cma-es": (RACMAES, {}),
+    "pairs": (Pairs, {}),
     "pem": (PEM, {}),
     "rb-pem": (RBPEM, {}),
+    "rb-pem-printed": (RBPEM.printed, {}),
+    "rb-pem-published": (RBPEM.published, {}),
     "probe-switch": (ProbeSwitch, {}),
+    "probe-switch-printed": (ProbeSwitch.printed, {}),
 }
 
 __all__ = [
@@ -54,9 +64,11 @@ __all__ = [
     "Auto",
     "Method",
     "NoiseModel",
+    "Pairs",
     "ProbeSwitch",
     "Racing",
     "Resample",
+    "Select",
     "Watchful",
     "get",
     "names",
@@ -82,12 +94,28 @@ def get(name: str, **options: Any) -> Method:
     """
     if name not in _NAMES:
         known = ", ".join(_NAMES)
-        raise ValueError(f"method must be one of {known} or a method object, got {name!r}")
-    cls, defaults = _NAMES[name]
+        raise ValueError(
+            f"method must be one of {known} or a method object, got {shown(name)}"
+            f"{meant(name, _NAMES)}"
+        )
+    build, defaults = _NAMES[name]
     try:
-        return cls(**(defaults | options))
+        return build(**(defaults | options))
     except TypeError as error:
         raise ValueError(f"method {name!r} does not take these options: {error}") from None
+
+
+def described(name: str) -> str:
+    """The first sentence about the method of that name.
+
+    >>> described("resample")
+    'CMA-ES on an aggregate of k evaluations of every candidate'
+    """
+    build, _ = _NAMES[name]
+    diagonal = getattr(get(name), "covariance", "") == "diagonal"
+    paragraph = " ".join((build.__doc__ or "").split("\n\n")[0].split())
+    sentence = paragraph.split(". ")[0].rstrip(".").replace("``", "")
+    return sentence + " (diagonal covariance)" * diagonal
 
 
 def resolve(method: str | Method) -> Method:

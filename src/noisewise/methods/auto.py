@@ -1,11 +1,14 @@
 """`auto`, the default: a model where evaluations are few, else an evolution strategy.
 
-One rule decides which of the two is in charge.
+A list of options is searched by selection (`Select`). Elsewhere one rule decides which of the two
+is in charge.
 
 - The Gaussian process (`GP`) searches where the budget is at most 300 evaluations and 100 per
-  coordinate, in at most ten dimensions. From six dimensions on it hands over to the evolution
+  parameter, of at most ten parameters. From six on it hands over to the evolution
   strategy (`Watchful`) if it stops predicting: if it orders new values hardly better than chance
-  although it expected to. In fewer the strategy would not do better.
+  although it expected to. With fewer the strategy would not do better.
+- Where there are choices, the model searches alone with up to 1000 evaluations and any number of
+  choices beside at most ten numbers: to the strategy a choice is its largest coordinate only.
 - In longer runs with at most five dimensions the model opens: it searches for the first 25
   evaluations per coordinate and at least 100, but for no more than half of the budget. Then the
   strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
@@ -24,31 +27,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noisewise._check import fraction, integer, one_of
 from noisewise._data import data
-from noisewise._types import FloatArray, IntArray
-from noisewise.methods import _gp_search as gp
+from noisewise.gp import search as gp
+from noisewise.gp.limits import Limits
+from noisewise.gp.past import UNUSED
+from noisewise.measured.population import Population
+from noisewise.methods.delegating import Delegating
 from noisewise.methods.gp import GP, GPMemory
 from noisewise.methods.method import (
     Distribution,
-    Earlier,
     Explanation,
     Info,
     Method,
     Now,
-    Recommended,
-    Sensitivity,
     Setup,
-    Size,
 )
-from noisewise.methods.watchful import Watchful, WatchfulMemory
-from noisewise.models.limits import Limits
-from noisewise.models.past import UNUSED
-from noisewise.population import Population
+from noisewise.methods.reevaluations import WatchfulMemory
+from noisewise.methods.select import Select, SelectMemory
+from noisewise.methods.watchful import Watchful
+from noisewise.problem.earlier import Earlier
 
-#: Where the model is in charge: evaluations in all, at least and at most per coordinate, and
-#: coordinates.
-_MOST, _LEAST_EACH, _MOST_EACH, _DIMENSIONS = 300, 5, 100, 10
+#: Where the model is in charge: evaluations in all, at least and at most per parameter, and
+#: numbers; and evaluations in all where there are choices.
+_MOST, _LEAST_EACH, _MOST_EACH, _DIMENSIONS, _WITH_CHOICES = 300, 5, 100, 10, 1000
 #: It opens longer runs in at most so many coordinates, for so many evaluations, at least and per
 #: coordinate.
 _OPENS_UP_TO, _OPENING, _OPENING_EACH = 5, 100, 25
@@ -66,11 +67,12 @@ _AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 6, 8
 @data
 @dataclass(slots=True, kw_only=True)
 class AutoMemory:
-    """The memory of the method in charge; the other one is None."""
+    """The memory of the method in charge; the others are None."""
 
     setup: Setup
     model: GPMemory | None = None
     strategy: WatchfulMemory | None = None
+    selection: SelectMemory | None = None
     #: Evaluations for which the model opens a longer run; 0: it is in charge of all of them.
     opening: int = 0
     #: Evaluations after which the model handed over; 0: it did not.
@@ -79,13 +81,15 @@ class AutoMemory:
     anew: str = ""
     #: What had come of earlier data then.
     earlier: str = ""
+    #: What it had to say then about values that it had set aside.
+    outliers: list[str] = field(default_factory=list)
     #: Evaluations that the model has learnt from, earlier data not counted.
     learnt: int = 0
 
 
 @data
 @dataclass(frozen=True, kw_only=True)
-class Auto(Method):
+class Auto(Delegating):
     """The default: nothing to configure. Few evaluations in few dimensions are spent by a model,
     others by an evolution strategy that watches the noise; see docs/methods.md.
 
@@ -104,6 +108,8 @@ class Auto(Method):
     name: ClassVar[str] = "auto"
     rank_based: ClassVar[bool] = False
     constrained: ClassVar[bool] = True
+    lists: ClassVar[str] = "choice"
+    keeps_start: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = (*Watchful.columns, "noise_share")
 
     covariance: str = "auto"
@@ -114,12 +120,9 @@ class Auto(Method):
     model: bool = True
     _gp: GP = field(init=False, repr=False, compare=False)
     _watchful: Watchful = field(init=False, repr=False, compare=False)
+    _select: Select = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        one_of("covariance", self.covariance, ("auto", "full", "diagonal"))
-        if self.population is not None:
-            integer("population", self.population, least=2)
-        fraction("scores", self.scores)
         watchful = Watchful(
             covariance=self.covariance,
             population=self.population,
@@ -129,14 +132,19 @@ class Auto(Method):
         )
         object.__setattr__(self, "_gp", GP())
         object.__setattr__(self, "_watchful", watchful)
+        object.__setattr__(self, "_select", Select(population=self.population))
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> AutoMemory:
-        d, opening = setup.dimension, _opening(setup)
-        few = _LEAST_EACH * d <= setup.budget <= _few(d) and d <= _DIMENSIONS
+        if setup.options is not None:
+            selection = self._select.start(setup, distribution)
+            return AutoMemory(setup=setup, selection=selection)
+        d, opening = setup.parameters, _opening(setup)
+        few = _LEAST_EACH * d <= setup.budget <= _few(setup) and _numbers(setup) <= _DIMENSIONS
         if self.model and (few or opening) and self.population is None:
             model = self._gp.start(setup, distribution)
             # What the strategy takes over should not depend on a few points close to the best.
-            fit = replace(model.model.fit, closer=not opening)
+            fit = model.model.fit
+            fit = replace(fit, closer=fit.closer and not opening)
             model.model = replace(model.model, fit=fit)
             return AutoMemory(setup=setup, model=model, opening=opening)
         return AutoMemory(setup=setup, strategy=self._watchful.start(setup, distribution))
@@ -145,14 +153,15 @@ class Auto(Method):
         """The model hands over where the budget has become too long for it and at least half of
         it is left; otherwise the method in charge stays. An opening ends when it would have."""
         memory.setup = setup
+        if memory.selection is not None:
+            memory.selection = self._select.resume(memory.selection, setup)
         if memory.strategy is not None:
             memory.strategy = self._watchful.resume(memory.strategy, setup)
         if memory.model is None:
             return memory
         memory.model = self._gp.resume(memory.model, setup)
         left = setup.budget - memory.learnt
-        d = setup.dimension
-        long = setup.budget > max(_few(d), _kept(d)) and not memory.opening
+        long = setup.budget > max(_few(setup), _kept(setup)) and not memory.opening
         if long and 2 * left >= setup.budget:
             self._hand_over(memory, left)
         return memory
@@ -161,29 +170,18 @@ class Auto(Method):
         """The method in charge and its memory."""
         if memory.model is not None:
             return self._gp, memory.model
+        if memory.selection is not None:
+            return self._select, memory.selection
         return self._watchful, memory.strategy
-
-    def size(self, memory: AutoMemory, now: Now) -> Size:
-        method, inner = self._charge(memory)
-        return method.size(inner, now)
-
-    def propose(
-        self, memory: AutoMemory, n: int, pending: FloatArray, now: Now, rng: np.random.Generator
-    ) -> FloatArray:
-        method, inner = self._charge(memory)
-        return method.propose(inner, n, pending, now, rng)
-
-    def request(
-        self, memory: AutoMemory, population: Population, rng: np.random.Generator
-    ) -> IntArray:
-        method, inner = self._charge(memory)
-        return method.request(inner, population, rng)
 
     def learn(
         self, memory: AutoMemory, population: Population, now: Now, rng: np.random.Generator
     ) -> tuple[AutoMemory, Info]:
         method, inner = self._charge(memory)
         inner, info = method.learn(inner, population, now, rng)
+        if memory.selection is not None:
+            memory.selection = inner
+            return memory, Info((math.nan,) * len(self.columns))
         if memory.model is None:
             memory.strategy = inner
             return memory, Info((*info.row, math.nan))
@@ -195,7 +193,7 @@ class Auto(Method):
                 memory.opening = 0 if over else memory.opening
             elif (anew := self._why_anew(memory)) or over:
                 self._hand_over(memory, now.free, anew)
-        elif self._lost(inner, now, memory.setup.dimension):
+        elif not memory.setup.choices and self._lost(inner, now, memory.setup.parameters):
             self._hand_over(memory, now.free)
         return memory, Info((math.nan, math.nan, math.nan, *info.row))
 
@@ -212,7 +210,7 @@ class Auto(Method):
         yet; empty: it is. Its start would be worse than the first one, whose steps are longer.
         Earlier data in use are not given up."""
         assert memory.model is not None
-        model, known = memory.model.model, max(_KNOWN, _KNOWN_EACH * memory.setup.dimension)
+        model, known = memory.model.model, max(_KNOWN, _KNOWN_EACH * memory.setup.parameters)
         if memory.learnt < known or (model.past is not None and model.past.use != UNUSED):
             return ""
         share = gp.noise_share(model)
@@ -232,7 +230,7 @@ class Auto(Method):
         model = memory.model.model
         good = model.measured.y[model.measured.ok]
         return (
-            memory.setup.budget <= _kept(memory.setup.dimension)
+            memory.setup.budget <= _kept(memory.setup)
             and model.fit.name == "none"
             and gp.noise_share(model) > _SOME
             and bool(np.ptp(good) > 0.0)
@@ -246,6 +244,7 @@ class Auto(Method):
         assert memory.model is not None
         seen, frame = memory.model.model.own, memory.model.model.frame
         memory.earlier = self._gp.absorbed(memory.model)
+        memory.outliers = self._gp.explain(memory.model).warnings
         setup = replace(memory.setup, budget=max(1, free))
         distribution = None if anew else self._gp.distribution(memory.model)
         strategy = self._watchful.start(setup, distribution)
@@ -256,6 +255,9 @@ class Auto(Method):
         memory.model, memory.strategy = None, strategy
 
     def limit(self, memory: AutoMemory, limits: Limits) -> AutoMemory | None:
+        if memory.selection is not None:
+            memory.selection = self._select.limit(memory.selection, limits)
+            return memory
         if memory.model is None:
             return None
         memory.model = self._gp.limit(memory.model, limits)
@@ -268,6 +270,8 @@ class Auto(Method):
             return None
         if memory.model is not None:
             memory.model = inner
+        elif memory.selection is not None:
+            memory.selection = inner
         else:
             memory.strategy = inner
         return memory
@@ -275,47 +279,6 @@ class Auto(Method):
     def absorbed(self, memory: AutoMemory) -> str:
         method, inner = self._charge(memory)
         return method.absorbed(inner) or memory.earlier
-
-    def recommend(self, memory: AutoMemory) -> Recommended:
-        method, inner = self._charge(memory)
-        return method.recommend(inner)
-
-    def finalists(self, memory: AutoMemory) -> FloatArray:
-        method, inner = self._charge(memory)
-        return method.finalists(inner)
-
-    def sensitivities(self, memory: AutoMemory, blocks: list[IntArray]) -> list[Sensitivity]:
-        method, inner = self._charge(memory)
-        return method.sensitivities(inner, blocks)
-
-    def races(self, memory: AutoMemory) -> bool:
-        method, inner = self._charge(memory)
-        return method.races(inner)
-
-    def improvement(self, memory: AutoMemory) -> float:
-        method, inner = self._charge(memory)
-        return method.improvement(inner)
-
-    def distribution(self, memory: AutoMemory) -> Distribution | None:
-        method, inner = self._charge(memory)
-        return method.distribution(inner)
-
-    def origin(self, memory: AutoMemory) -> FloatArray:
-        method, inner = self._charge(memory)
-        return method.origin(inner)
-
-    def lookahead(self, memory: AutoMemory, workers: int) -> int:
-        if memory.opening:  # most rounds are those of the strategy
-            return self._watchful.lookahead(self._watchful.start(memory.setup), workers)
-        method, inner = self._charge(memory)
-        return method.lookahead(inner, workers)
-
-    def overlaps(self, memory: AutoMemory) -> bool:
-        """Not in the last round of an opening: what the model proposes can be far from where the
-        strategy will sample, and would lengthen its steps."""
-        if memory.model is None or not memory.opening:
-            return True
-        return memory.learnt + 2 * memory.model.batch < memory.opening
 
     def explain(self, memory: AutoMemory) -> Explanation:
         method, inner = self._charge(memory)
@@ -325,30 +288,30 @@ class Auto(Method):
             said = f"a model handed over {when}"
             if memory.anew:
                 said = f"{memory.anew} {when}, so a strategy began anew"
-            told = replace(told, message=f"{said}; {told.message}")
+            warnings = [*memory.outliers, *told.warnings]
+            told = replace(told, message=f"{said}; {told.message}", warnings=warnings)
         return told
-
-    def check(self, memory: AutoMemory, n: int) -> bool:
-        if (memory.model is None) == (memory.strategy is None):
-            return False
-        method, inner = self._charge(memory)
-        return method.check(inner, n)
 
 
 def _opening(setup: Setup) -> int:
     """Evaluations for which the model opens a run that is too long for it; 0: none. Shared seeds
     need rounds of many candidates."""
-    d, budget = setup.dimension, setup.budget
-    if d > _OPENS_UP_TO or budget <= _few(d) or setup.common:
+    d, budget = setup.parameters, setup.budget
+    if d > _OPENS_UP_TO or budget <= _few(setup) or setup.common:
         return 0
     return min(max(_OPENING, _OPENING_EACH * d), budget // 2)
 
 
-def _few(dimension: int) -> int:
+def _numbers(setup: Setup) -> int:
+    """Parameters that are no choices."""
+    return setup.parameters - setup.choices
+
+
+def _few(setup: Setup) -> int:
     """The longest budget that the model is in charge of."""
-    return min(_MOST, _MOST_EACH * dimension)
+    return _WITH_CHOICES if setup.choices else min(_MOST, _MOST_EACH * setup.parameters)
 
 
-def _kept(dimension: int) -> int:
+def _kept(setup: Setup) -> int:
     """The longest budget of a run that it opens and may keep."""
-    return _KEPT if dimension <= _KEEPS_UP_TO else 0
+    return _KEPT if setup.parameters <= _KEEPS_UP_TO else 0

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from noisewise._data import data
-from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
-from noisewise.noise.weights import rank_weights
-from noisewise.population import Population
+from noisewise.cma.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.measured.population import Population
 
 
 @data
@@ -34,5 +33,4 @@ class CMAES(CMAOptions):
     def weigh(
         self, memory: EvolutionMemory, population: Population, rng: np.random.Generator
     ) -> tuple[Weights, EvolutionMemory]:
-        profile = self.profile_weights(population)
-        return Weights(rank_weights(population.samples.mean(), profile)), memory
+        return self.ranked(population.samples.mean(), population), memory

@@ -12,15 +12,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from noisewise._check import integer
+from noisewise._check import integer_or_none
 from noisewise._data import data
 from noisewise._threads import single
 from noisewise._types import FloatArray, IntArray
-from noisewise.methods import _gp_answer as answer
-from noisewise.methods import _gp_search as gp
+from noisewise.gp import answer, outliers
+from noisewise.gp import search as gp
+from noisewise.gp.limits import Limits
+from noisewise.gp.past import first_look
+from noisewise.measured.population import Population
 from noisewise.methods.method import (
     Distribution,
-    Earlier,
     Explanation,
     Info,
     Method,
@@ -30,9 +32,7 @@ from noisewise.methods.method import (
     Setup,
     Size,
 )
-from noisewise.models.limits import Limits
-from noisewise.models.past import first_look
-from noisewise.population import Population
+from noisewise.problem.earlier import Earlier
 
 
 @data
@@ -52,7 +52,7 @@ class GP(Method):
     about ten dimensions; each costs a few milliseconds.
 
     population
-        Candidates per round; None: as many as there are workers.
+        Candidates per round with one worker; None: one.
 
     >>> import noisewise as nw
     >>> r = nw.minimize(lambda x: x @ x, [1.0, 2.0], sigma0=1.0, budget=40, method="gp", rng=0)
@@ -68,16 +68,15 @@ class GP(Method):
     population: int | None = None
 
     def __post_init__(self) -> None:
-        if self.population is not None:
-            integer("population", self.population, least=1)
+        integer_or_none("population", self.population, least=1)
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> GPMemory:
         mean, sigma = setup.mean, setup.sigma
         if distribution is not None:
             mean, sigma = distribution.mean, distribution.sigma
         box = setup.box
-        model = gp.start(box.low / box.scale, box.high / box.scale, mean, sigma)
-        return GPMemory(model, self.population or setup.workers)
+        model = gp.start(box.low / box.scale, box.high / box.scale, mean, sigma, setup.layout)
+        return GPMemory(model, self.population or 1)
 
     def size(self, memory: GPMemory, now: Now) -> Size:
         model, d = memory.model, len(memory.model.x0)
@@ -87,14 +86,14 @@ class GP(Method):
         k = memory.batch
         if missing > 0:  # the start design in one round
             k = max(k, min(missing, now.free))
-        return Size(max(1, k))
+        return Size(max(1, k), singly=True)
 
     def propose(
         self, memory: GPMemory, n: int, pending: FloatArray, now: Now, rng: np.random.Generator
     ) -> FloatArray:
         model = memory.model
-        under_way = model.frame.inner(np.reshape(pending, (-1, len(model.x0))))
         with single():
+            under_way = model.frame.inner(np.reshape(pending, (-1, model.frame.dimension)))
             return model.frame.outer(gp.propose(model, n, under_way, rng))
 
     def learn(
@@ -102,10 +101,10 @@ class GP(Method):
     ) -> tuple[GPMemory, Info]:
         model, samples = memory.model, population.samples
         i, slot = np.nonzero(~np.isnan(samples.values))
-        X = model.frame.inner(population.X)[i]
         errors = None if samples.errors is None else samples.errors[i, slot] ** 2
         seeds = population.seeds[i, slot] if population.common else None
         with single():
+            X = model.frame.inner(population.X)[i]
             memory.model = gp.learn(model, X, samples.values[i, slot], errors, seeds)
             return memory, Info((gp.noise_share(memory.model),))
 
@@ -128,8 +127,8 @@ class GP(Method):
     def recommend(self, memory: GPMemory) -> Recommended:
         model = memory.model
         with single():
-            found = answer.recommend(model)
-        return Recommended(model.frame.outer(found.x), found.value)
+            x, value = answer.recommend(model)
+        return Recommended(model.frame.outer(x), value)
 
     def finalists(self, memory: GPMemory) -> FloatArray:
         with single():
@@ -137,7 +136,8 @@ class GP(Method):
 
     def sensitivities(self, memory: GPMemory, blocks: list[IntArray]) -> list[Sensitivity]:
         with single():
-            return answer.sensitivities(memory.model, blocks)
+            columns = [memory.model.frame.columns(block) for block in blocks]
+            return answer.sensitivities(memory.model, columns)
 
     def races(self, memory: GPMemory) -> bool:
         return False
@@ -156,22 +156,5 @@ class GP(Method):
             return Explanation("too few values for a model")
         if np.ptp(model.measured.y[model.measured.ok]) == 0.0:
             return Explanation("a Gaussian process; all values are equal")
-        return Explanation(
-            f"a Gaussian process; noise makes {share:.0%} of the variance of all values"
-        )
-
-    def check(self, memory: GPMemory, n: int) -> bool:
-        model, most = memory.model, 10**6
-        frame, seen = model.frame, model.measured
-        vectors = (frame.origin, frame.unit, frame.low, frame.high, model.x0, model.spread)
-        return (
-            1 <= memory.batch <= most
-            and all(v.shape == (n,) for v in vectors)
-            and bool(np.isfinite([frame.origin, frame.unit, model.x0, model.spread]).all())
-            and bool((frame.unit > 0.0).all() and (model.spread > 0.0).all())
-            and seen.fits(n)
-            and (model.past is None or model.past.check(n))
-            and (model.limits is None or model.limits.fits(n))
-            and model.told.shape == (len(model.told), 3)
-            and model.fit.hyper.lengths.shape == (n,)
-        )
+        message = f"a Gaussian process; noise makes {share:.0%} of the variance of all values"
+        return Explanation(message, warnings=outliers.said(model.own))

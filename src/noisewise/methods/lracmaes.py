@@ -1,6 +1,6 @@
 """LRA-CMA-ES: learning-rate adaptation (Nomura, Akimoto and Ono, GECCO 2023, ACM TELO 2025).
 
-The mathematics is in `noisewise.core.learning_rate`.
+The mathematics is in `noisewise.cma.learning_rate`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import numpy as np
 
 from noisewise._check import fraction, positive_real
 from noisewise._data import data
-from noisewise.core.covariance import Full
-from noisewise.core.learning_rate import LearningRate, Signals
-from noisewise.core.profiles import Log, Profile
-from noisewise.core.strategy import State, Strategy, Update
-from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.covariance import Full
+from noisewise.cma.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.learning_rate import LearningRate, Signals
+from noisewise.cma.strategy import State, Strategy, Update
+from noisewise.cma.weights import Log, Profile
+from noisewise.measured.population import Population
 from noisewise.methods.method import Distribution, Setup
-from noisewise.noise.weights import rank_weights
-from noisewise.population import Population
 
 
 @data
@@ -72,8 +71,7 @@ class LearningRateMethod(CMAOptions):
     def weigh(
         self, memory: Any, population: Population, rng: np.random.Generator
     ) -> tuple[Weights, Any]:
-        profile = self.profile_weights(population)
-        return Weights(rank_weights(population.samples.mean(), profile)), memory
+        return self.ranked(population.samples.mean(), population), memory
 
     @abstractmethod
     def adapt(
@@ -86,6 +84,9 @@ class LearningRateMethod(CMAOptions):
         rng: np.random.Generator,
     ) -> Any:
         """The memory after what the learning rates leave of the update."""
+
+    def kept(self, memory: Any) -> float:
+        return float(memory.signals.mean.eta)
 
 
 @data
@@ -113,9 +114,9 @@ class LRACMAES(LearningRateMethod):
     profile: Profile = field(default_factory=lambda: Log(active=True))
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
-        base = EvolutionMemory(**self.begin(setup, distribution))
-        signals = self.learning(self.strategy(base)).start(setup.dimension)
-        return LRAMemory(**self.begin(setup, distribution), signals=signals)
+        base = self.begin(setup, distribution)
+        learning = self.learning(self.strategy(EvolutionMemory(**base)))
+        return LRAMemory(**base, signals=learning.start(setup.dimension))
 
     def adapt(
         self,

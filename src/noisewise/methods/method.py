@@ -4,7 +4,7 @@
 memory -------------------> Population ------> Population ------> memory', Info ---------> point
                                  ^-- request: evaluate these (again)
 
-The loop that calls them, round by round, is `noisewise.search`:
+The loop that calls them, round by round, is `noisewise.run.search`:
 
 1. `size` says how many candidates the next round has, `propose` makes them.
 2. `request` names the candidates to evaluate. It is asked again when these values are there, so
@@ -29,30 +29,29 @@ import numpy as np
 
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
-from noisewise.core.box import Box
-from noisewise.models.limits import Limits
-from noisewise.population import Population
+from noisewise.measured.population import Population
+from noisewise.problem.box import Box
+from noisewise.problem.earlier import Earlier
+from noisewise.problem.layout import Layout
+from noisewise.problem.options import Options
 
 NOTHING: IntArray = np.empty(0, dtype=np.intp)
-#: Rounds that a budget must pay for before the workers may widen them.
-_ENOUGH = 20
+#: Eigenvalues of a covariance are at least this part of the largest one.
+_SMALLEST = 1e-14
+#: What the estimate of the answer may mean.
+TARGETS = ("mean", "median")
 
 
 @data
 @dataclass(frozen=True)
 class Setup:
     """What is known before the first evaluation: the box, the start (``mean``, inner coordinates)
-    and its step size, the search's budget, and how many evaluations run at the same time."""
+    and its step size, and the search's budget."""
 
     box: Box
     mean: FloatArray
     sigma: float
     budget: int
-    workers: int = 1
-    #: Candidates of the next round that are handed out with each round.
-    lookahead: int = 0
-    #: Missing values without which a round may be closed.
-    late: int = 0
     #: Evaluations kept from the search, for a race of finalists and to measure its winner.
     race: int = 0
     confirm: int = 0
@@ -62,10 +61,30 @@ class Setup:
     adaptive: bool = False
     #: Whether the user wants the candidates of a round to share their seeds.
     common: bool = False
+    #: What the estimate of the answer means, one of `TARGETS`.
+    target: str = "mean"
+    #: `Method.race_part`.
+    race_part: float = 0.0
+    #: The points that there are, where the problem is a list of them that the method searches.
+    options: Options | None = None
+    #: How coordinates make up parameters; None: each is a number without steps.
+    layout: Layout | None = None
+    #: Whether the user gave the start and all coordinates are numbers.
+    given: bool = False
 
     @property
     def dimension(self) -> int:
         return len(self.mean)
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters that vary; a choice has several coordinates."""
+        return self.dimension if self.layout is None else self.layout.columns
+
+    @property
+    def choices(self) -> int:
+        """Number of parameters that are choices."""
+        return 0 if self.layout is None else len(self.layout.choices)
 
 
 class Now(NamedTuple):
@@ -73,16 +92,18 @@ class Now(NamedTuple):
 
     free: int
     budget: int
-    workers: int
-    #: Trials that are handed out at a time; 0: as many as there are.
-    batch: int = 0
 
 
 class Size(NamedTuple):
-    """Candidates of a round, and the evaluations that each is expected to cost."""
+    """Candidates of a round, and the evaluations that each is expected to cost.
+
+    ``singly``: where candidates are asked for one after the other while others are under way, the
+    method learns from each of them alone.
+    """
 
     candidates: int
     cost: float = 1.0
+    singly: bool = False
 
 
 class Info(NamedTuple):
@@ -99,14 +120,17 @@ class Distribution(NamedTuple):
     sigma: float
     C: FloatArray
 
-
-class Earlier(NamedTuple):
-    """Measurements made elsewhere: points (n, d) in inner coordinates, one value per row (+inf:
-    failed) and its standard error (nan: not known)."""
-
-    X: FloatArray
-    y: FloatArray
-    se: FloatArray
+    def whiten(self, Y: FloatArray) -> FloatArray:
+        """C^(-1/2) Y for rows, but for a rotation. Between two decompositions updates may have made
+        an eigenvalue of C negative; its size counts then."""
+        if self.C.ndim == 1:
+            return np.asarray(Y / np.sqrt(self.C))
+        try:
+            return np.asarray(np.linalg.solve(np.linalg.cholesky(self.C), Y.T).T)
+        except np.linalg.LinAlgError:
+            D2, B = np.linalg.eigh(self.C)
+            D2 = np.abs(D2)
+            return np.asarray(Y @ B / np.sqrt(np.maximum(D2, _SMALLEST * D2.max())))
 
 
 class Recommended(NamedTuple):
@@ -123,6 +147,19 @@ class Sensitivity(NamedTuple):
 
     share: float
     clear: bool
+
+
+class Standings(NamedTuple):
+    """Options of a list (inner coordinates, rows) from the best to the worst: how often each was
+    measured with success and without, the mean of its values, what it is expected to be given all
+    values (nan without any), and its chance to be the best."""
+
+    X: FloatArray
+    n: IntArray
+    failed: IntArray
+    mean: FloatArray
+    expected: FloatArray
+    chance: FloatArray
 
 
 @dataclass(frozen=True)
@@ -156,8 +193,20 @@ class Method(ABC):
     rank_based: ClassVar[bool] = True
     #: Whether measured constraints can be told.
     constrained: ClassVar[bool] = False
+    #: Which lists of points it searches by selection: "" (none), "choice" (those of one parameter
+    #: without an order) or "all".
+    lists: ClassVar[str] = ""
+    #: Whether, of outcomes such as won and lost, an answer is returned only if it is better than a
+    #: start that the user gave, as far as all values say.
+    keeps_start: ClassVar[bool] = False
     #: Columns of the history that `learn` fills.
     columns: ClassVar[tuple[str, ...]] = ()
+    #: So many candidates belong together: they are sampled and learnt from together, and share a
+    #: seed where the run hands out seeds.
+    together: ClassVar[int] = 1
+    #: Part of the budget for a race of finalists and the measurement of its winner, in any
+    #: dimension and with several workers; 0: as `noisewise.run.reserve` has it.
+    race_part: ClassVar[float] = 0.0
 
     @abstractmethod
     def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
@@ -178,7 +227,11 @@ class Method(ABC):
         """
 
     def request(self, memory: Any, population: Population, rng: np.random.Generator) -> IntArray:
-        """Candidates (possibly repeated) to evaluate in this wave; empty: enough."""
+        """Candidates (possibly repeated) to evaluate in this wave; empty: enough.
+
+        In wave 0 nothing is known. Where candidates were asked for one after the other
+        (``population.gathered``), wave 0 is about a few of them, later waves about a round.
+        """
         return everyone(len(population)) if population.wave == 0 else NOTHING
 
     @abstractmethod
@@ -200,9 +253,18 @@ class Method(ABC):
         """What came of measurements made elsewhere, in plain words; empty if there were none."""
         return ""
 
-    def limit(self, memory: Any, limits: Limits) -> Any | None:
-        """The memory with what is known about measured constraints, before the round is learnt
-        from; None: values of candidates that are probably infeasible are replaced by worse ones."""
+    def limit(self, memory: Any, limits: Any) -> Any | None:
+        """The memory with what is known about measured constraints (`noisewise.gp.limits.Limits`),
+        before the round is learnt from; None: values of candidates that are probably infeasible
+        are replaced by worse ones."""
+        return None
+
+    def compared(self, memory: Any, population: Population) -> FloatArray:
+        """Values of the round that was learnt last, those of the same point in a row."""
+        return population.samples.values
+
+    def standings(self, memory: Any) -> Standings | None:
+        """How the options of a list stand; None for a method that does not search one."""
         return None
 
     def finalists(self, memory: Any) -> FloatArray:
@@ -242,19 +304,6 @@ class Method(ABC):
         """The point around which candidates are sampled now, if there is one; else empty."""
         return np.empty(0)
 
-    def check(self, memory: Any, n: int) -> bool:
-        """Whether this can be a memory of a run with ``n`` coordinates. Asked when a run is loaded
-        from a file, which may hold anything; the types of the fields are right."""
-        return True
-
-    def lookahead(self, memory: Any, workers: int) -> int:
-        """Candidates of the next round worth handing out early, so that no worker waits."""
-        return 0
-
-    def overlaps(self, memory: Any) -> bool:
-        """Whether candidates of the next round can be handed out with this one."""
-        return True
-
 
 @lru_cache(maxsize=256)
 def everyone(k: int) -> IntArray:
@@ -264,10 +313,6 @@ def everyone(k: int) -> IntArray:
     return out
 
 
-def default_population(dimension: int, budget: int = 0, workers: int = 1) -> int:
-    """4 + floor(3 ln d), rounded up to a multiple of the workers; at least twice their number if
-    the budget pays for enough such rounds, so that few of them wait for the last value."""
-    n = 4 + math.floor(3.0 * math.log(dimension))
-    if workers > 1 and budget >= _ENOUGH * 2 * workers:
-        n = max(n, 2 * workers)
-    return workers * math.ceil(n / workers)
+def default_population(dimension: int) -> int:
+    """4 + floor(3 ln d)."""
+    return 4 + math.floor(3.0 * math.log(dimension))

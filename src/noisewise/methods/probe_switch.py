@@ -1,8 +1,9 @@
-"""Probe-and-switch: measure the misranking first, then choose between two methods (Section 5).
+"""Probe-and-switch: measure the misranking first, then choose between two methods (Section 4.3,
+App. D).
 
 | symbol | meaning |
 |---|---|
-| P | disagreement of the ranks of two evaluations of the same candidates (Eq. probe) |
+| P | disagreement of the ranks of two evaluations of the same candidates (Eq. (56)) |
 | threshold | tau: P >= tau calls for ``high``, else ``low`` |
 """
 
@@ -16,14 +17,15 @@ import numpy as np
 from noisewise._check import fraction, integer, one_of, shown
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
-from noisewise.core.covariance import MODELS
-from noisewise.core.strategy import State
+from noisewise.cma.covariance import MODELS
+from noisewise.cma.evolution import EvolutionStrategy
+from noisewise.cma.strategy import State
+from noisewise.measured.population import Population
+from noisewise.measured.samples import displacement
 from noisewise.methods.cmaes import CMAES
-from noisewise.methods.evolution import EvolutionStrategy
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
-    Earlier,
     Explanation,
     Info,
     Method,
@@ -35,8 +37,7 @@ from noisewise.methods.method import (
     everyone,
 )
 from noisewise.methods.rbpem import RBPEM
-from noisewise.noise.misranking import displacement
-from noisewise.population import Population
+from noisewise.problem.earlier import Earlier
 
 PROBE, LOW, HIGH = "probe", "low", "high"
 #: Candidates evaluated again before the rest is.
@@ -63,7 +64,8 @@ class SwitchMemory:
 @dataclass(frozen=True, kw_only=True)
 class ProbeSwitch(Method):
     """Evaluate the first generation twice; if its ranks disagree by P >= threshold run ``high``,
-    else ``low``, both on one search distribution.
+    else ``low``, both on one search distribution, which the probe has updated; in
+    "probe-switch-printed", the method of the paper's text, the probe is thrown away.
 
     threshold
         0.12 switches readily, 0.22 only on strong evidence.
@@ -142,9 +144,23 @@ class ProbeSwitch(Method):
         options: dict[str, Any] = {"covariance": self.covariance} | shared
         return self.low or CMAES(**options), self.high or RBPEM(**options)
 
+    @classmethod
+    def printed(cls, covariance: str = "full", **options: Any) -> ProbeSwitch:
+        """Probe-and-switch with every choice as the paper's text prints it (Appendix D): the probe
+        is thrown away, and CMA-ES or `RBPEM.printed` has what is left of the budget.
+
+        ``options`` change it, as those of the class do.
+        """
+        given: dict[str, Any] = {
+            "warm_start": False,
+            "low": CMAES(covariance=covariance),
+            "high": RBPEM.printed(covariance=covariance),
+        }
+        return cls(covariance=covariance, **(given | options))
+
     def start(self, setup: Setup, distribution: Distribution | None = None) -> SwitchMemory:
         low, high = (method.start(setup, distribution) for method in self._methods)
-        k = self.population or default_population(setup.dimension, setup.budget, setup.workers)
+        k = self.population or default_population(setup.dimension)
         return SwitchMemory(
             branch=PROBE, low=low, high=high, state=low.state, population=k, around=low.around
         )
@@ -262,18 +278,8 @@ class ProbeSwitch(Method):
         state = memory.state
         return Distribution(state.mean, state.sigma, state.covariance.C)
 
-    def check(self, memory: SwitchMemory, n: int) -> bool:
-        return memory.branch in (PROBE, LOW, HIGH) and all(
-            method.check(self._charge(memory, branch)[1], n)
-            for method, branch in zip(self._methods, (LOW, HIGH), strict=True)
-        )
-
     def origin(self, memory: SwitchMemory) -> FloatArray:
         return memory.state.mean
-
-    def lookahead(self, memory: SwitchMemory, workers: int) -> int:
-        enough = self.population is None and memory.population >= 2 * workers
-        return workers // 2 if enough else 0
 
 
 def misranking(population: Population) -> float:

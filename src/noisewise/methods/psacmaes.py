@@ -20,15 +20,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noisewise._check import integer, positive_real
+from noisewise._check import integer_or_none, positive_real
 from noisewise._data import data
 from noisewise._types import FloatArray
-from noisewise.core.movement import mean_movement, shape_movement
-from noisewise.core.strategy import State, Update, safe_sigma
-from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.learning_rate import mean_movement, shape_movement
+from noisewise.cma.strategy import State, Update, safe_sigma
+from noisewise.measured.population import Population
 from noisewise.methods.method import Distribution, Setup
-from noisewise.noise.weights import rank_weights
-from noisewise.population import Population
 
 #: Generations for which the budget has to last at the largest population, by default.
 _GENERATIONS = 20
@@ -41,7 +40,6 @@ class PSAMemory(EvolutionMemory):
 
     smallest: int
     largest: int
-    unit: int  # the population is a multiple of this
     mean: FloatArray
     shape: FloatArray
     wanted: float  # lambda_r
@@ -80,8 +78,7 @@ class PSACMAES(CMAOptions):
         super().__post_init__()
         positive_real("alpha", self.alpha)
         positive_real("beta", self.beta, most=1.0)
-        if self.largest is not None:
-            integer("largest", self.largest, least=2)
+        integer_or_none("largest", self.largest, least=2)
         if self.profile.weights(8).min() < 0.0:
             raise ValueError(
                 "profile must have no negative weights here, since the expected length of the "
@@ -99,7 +96,6 @@ class PSACMAES(CMAOptions):
             **base,
             smallest=k,
             largest=self._largest(k, setup),
-            unit=setup.workers,
             mean=np.zeros(setup.dimension),
             shape=np.zeros_like(base["state"].covariance.C),
             wanted=float(k),
@@ -111,8 +107,7 @@ class PSACMAES(CMAOptions):
     def weigh(
         self, memory: PSAMemory, population: Population, rng: np.random.Generator
     ) -> tuple[Weights, PSAMemory]:
-        profile = self.profile_weights(population)
-        return Weights(rank_weights(population.samples.mean(), profile)), memory
+        return self.ranked(population.samples.mean(), population), memory
 
     def adapt(
         self,
@@ -124,7 +119,7 @@ class PSACMAES(CMAOptions):
         rng: np.random.Generator,
     ) -> PSAMemory:
         memory = self.walk(memory, population, before, after, update)
-        new = max(memory.smallest, memory.unit * round(memory.wanted / memory.unit))
+        new = max(memory.smallest, round(memory.wanted))
         old = memory.population
         if new != old:
             # The best step size depends on the population.

@@ -2,7 +2,8 @@
 
 | symbol | meaning | shape |
 |---|---|---|
-| v_i, n_i | mean normal score of candidate i, and of how many values | (k,) |
+| v | score of each value: the normal quantile of its rank among all values | (k, r) |
+| v_i, n_i | mean score of candidate i, and of how many values | (k,) |
 | b | elite boundary: midway between the mean scores of ranks mu and mu + 1 | |
 | s2 | noise variance of one score, from this and earlier generations | |
 | z_i | |v_i - b| / sqrt(s2 / n_i): how certain i's side of the boundary is | (k,) |
@@ -15,14 +16,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noisewise._check import integer, positive_real
+from noisewise._check import integer_or_none, positive_real
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
-from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.measured.population import Population
+from noisewise.measured.samples import Samples, midranks
 from noisewise.methods.method import NOTHING, Distribution, Setup
-from noisewise.noise.scores import scores, within
-from noisewise.noise.weights import rank_weights
-from noisewise.population import Population
 
 #: Waves in which the re-evaluations of a generation are spent.
 _WAVES = 3
@@ -70,8 +70,7 @@ class Racing(CMAOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.cap is not None:
-            integer("cap", self.cap, least=1)
+        integer_or_none("cap", self.cap, least=1)
         positive_real("confidence", self.confidence)
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
@@ -105,8 +104,7 @@ class Racing(CMAOptions):
         ordered = np.sort(means)
         boundary = 0.5 * (ordered[mu - 1] + ordered[min(mu, len(ordered) - 1)])
         s2 = memory.variance(*within(v))
-        z: FloatArray = np.abs(means - boundary) / np.sqrt(s2 / counts)
-        return z
+        return np.asarray(np.abs(means - boundary) / np.sqrt(s2 / counts))
 
     def weigh(
         self, memory: RacingMemory, population: Population, rng: np.random.Generator
@@ -121,4 +119,22 @@ class Racing(CMAOptions):
         )
         means = np.nansum(v, axis=1) / (~np.isnan(v)).sum(axis=1)
         means[population.samples.counts == 0] = np.inf
-        return Weights(rank_weights(means, self.profile_weights(population))), memory
+        return self.ranked(means, population), memory
+
+
+def scores(samples: Samples) -> FloatArray:
+    """v, nan where there is no value. Equal values share a score; failures share the worst."""
+    from scipy.special import ndtri  # takes long to import
+
+    there, out = ~np.isnan(samples.values), np.full(samples.values.shape, np.nan)
+    out[there] = ndtri(midranks(samples.values[there]) / there.sum())
+    return out
+
+
+def within(v: FloatArray) -> tuple[float, int]:
+    """Sum of squares of the scores about their candidates' means, and its degrees of freedom."""
+    there = ~np.isnan(v)
+    counts = there.sum(axis=1)
+    means = np.nansum(v, axis=1) / counts
+    square = np.where(there, v - means[:, None], 0.0) ** 2
+    return float(square.sum()), int((counts - 1).sum())

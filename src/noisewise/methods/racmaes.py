@@ -22,15 +22,14 @@ import numpy as np
 from noisewise._check import positive_real
 from noisewise._data import data
 from noisewise._types import FloatArray
-from noisewise.core.learning_rate import Signals
-from noisewise.core.movement import mean_movement, shape_movement
-from noisewise.core.strategy import State, Update
-from noisewise.methods.evolution import EvolutionMemory
+from noisewise.cma.evolution import EvolutionMemory
+from noisewise.cma.learning_rate import Signals, mean_movement, shape_movement
+from noisewise.cma.strategy import State, Update
+from noisewise.cma.weights import rank_weights
+from noisewise.measured.population import Population
+from noisewise.measured.samples import Samples
 from noisewise.methods.lracmaes import LearningRateMethod
 from noisewise.methods.method import Distribution, Setup
-from noisewise.noise.samples import Samples
-from noisewise.noise.weights import rank_weights
-from noisewise.population import Population
 
 #: K_min: evaluations per candidate are never fewer than this, on average.
 _FEWEST = 1.2

@@ -1,4 +1,7 @@
-"""RB-PEM, the paper's method: expected rank weights from a residual bootstrap (App. B).
+"""RB-PEM: expected rank weights from a residual bootstrap, after App. B of the paper.
+
+`RBPEM.printed` has every choice as the text of the paper prints it, `RBPEM.published` what made
+its numbers; the defaults of `RBPEM` differ from both (docs/theory.md, section 7, says why).
 
 | symbol | meaning | shape |
 |---|---|---|
@@ -6,8 +9,8 @@
 | eps | residuals of re-evaluated candidates about their medians | |
 | c, s | centre and scale of the noise at each candidate | (k,) |
 | z | clip(eps / s), kept in a pool over generations; drawn from it with replacement | (b, k) |
-| y~ | synthetic values, c + s z (Eq. synthetic_y) | (b, k) |
-| w | mean of the profile over the b rankings of y~ (Eq. weight_estimator) | (k,) |
+| y~ | synthetic values, c + s z (Eq. (35)) | (b, k) |
+| w | mean of the profile over the b rankings of y~ (Eq. (36)) | (k,) |
 
 A generation: every candidate is evaluated once, ``k_max`` of them once more (`request`); their
 residuals go into the pool (steps 1, 3, 4); centres, scales and pool give b synthetic rankings
@@ -23,18 +26,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noisewise._check import integer, one_of, positive_real, shown
+from noisewise._check import flag, integer, one_of, shown
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
-from noisewise.core.profiles import Uniform
-from noisewise.methods.evolution import FEW_COMMON, CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.evolution import FEW_COMMON, CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.weights import (
+    PowerLift,
+    Uniform,
+    expected_weights,
+    normalised,
+    rank_weights,
+    weight_variance,
+)
+from noisewise.measured import centres
+from noisewise.measured import noise as residual
+from noisewise.measured.diagnostics import CHECKS, Diagnostics, near_ties
+from noisewise.measured.noise import Archive, NoiseModel, Pool
+from noisewise.measured.population import Population
+from noisewise.measured.samples import ranks
 from noisewise.methods.method import NOTHING, Distribution, Explanation, Now, Setup, Size, everyone
-from noisewise.noise import centres, scales
-from noisewise.noise.diagnostics import CHECKS, Diagnostics, near_ties
-from noisewise.noise.pool import Archive, Pool, places, residuals
-from noisewise.noise.samples import ranks
-from noisewise.noise.weights import expected_weights, normalised, rank_weights, weight_variance
-from noisewise.population import Population
 
 NO_POOL = (
     "no residual was ever observed (no candidate was evaluated twice), so nothing was "
@@ -46,51 +56,12 @@ _SCALE_WINDOW = 128
 
 
 @data
-@dataclass(frozen=True)
-class NoiseModel:
-    """How RB-PEM models the noise.
-
-    centre
-        What the bootstrap scatters about: ``"observed"``, ``"ridge"`` (the paper's) or
-        ``"archive"`` (borrows from earlier generations; slower).
-    scale
-        Scale of the noise: ``"constant"``, ``"linear"`` (s0 + s1 |f|), ``"variance"`` or
-        ``"spread"`` (a multiple of the spread of the generation's values). With
-        ``centre="observed"`` a scale that depends on the value takes lucky draws for precise
-        ones, so ``"linear"`` and ``"variance"`` should not be combined with this centre.
-    clip
-        Standardised residuals are clipped to [-clip, clip].
-    pool_size
-        Residuals kept.
-    archive_size
-        Evaluated points kept for ``centre="archive"``.
-
-    >>> import noisewise as nw
-    >>> nw.methods.RBPEM(noise=nw.methods.NoiseModel(centre="archive")).noise.pool_size
-    512
-    """
-
-    centre: str = "observed"
-    scale: str = "spread"
-    clip: float = 10.0
-    pool_size: int = 512
-    archive_size: int = 600
-
-    def __post_init__(self) -> None:
-        one_of("centre", self.centre, centres.CENTRES)
-        one_of("scale", self.scale, scales.MODELS)
-        positive_real("clip", self.clip)
-        integer("pool_size", self.pool_size, least=2)
-        integer("archive_size", self.archive_size, least=2)
-
-
-@data
 @dataclass(slots=True, kw_only=True)
 class RBPEMMemory(EvolutionMemory):
     """What is known of the noise. The rings are updated in place."""
 
     pool: Pool
-    #: Newest raw residuals, from which the scale is fitted: x (see `scales`), residual.
+    #: Newest raw residuals, from which the scale is fitted: x (see `noise`), residual.
     recent: FloatArray = field(default_factory=lambda: np.zeros((2, _SCALE_WINDOW)))
     #: Residuals ever seen; the next one goes to ``seen % _SCALE_WINDOW``.
     seen: int = 0
@@ -105,8 +76,9 @@ class RBPEMMemory(EvolutionMemory):
 @data
 @dataclass(frozen=True, kw_only=True)
 class RBPEM(CMAOptions):
-    """Expected rank weights from a residual bootstrap, at little more than one evaluation per
-    candidate.
+    """Expected rank weights from a residual bootstrap about the observed values, with log weights
+    and a diagonal covariance; "rb-pem-printed" is the method of the paper's text, and
+    "rb-pem-published" what made its numbers.
 
     k_max
         Evaluations per generation spent on re-evaluations.
@@ -116,14 +88,18 @@ class RBPEM(CMAOptions):
         The `NoiseModel`: what the bootstrap scatters about, and how far.
     target
         Which candidates are re-evaluated: ``"boundary"`` (ranks nearest to mu, right for uniform
-        weights), ``"instability"`` (those whose weight varies most over bootstrap rankings), or
-        ``"auto"`` (boundary for uniform weights, instability otherwise).
+        weights; with ``k_max=3`` mu - 1, mu and mu + 1), ``"instability"`` (those whose weight
+        varies most over bootstrap rankings), or ``"auto"`` (boundary for uniform weights,
+        instability otherwise).
     diagnostics_every
         Generations between two computations of the diagnostics.
     fallback
         Names of diagnostics; while one of them fires, ranks are taken at face value.
     expected
         False: the same re-evaluations, but ranks taken at face value; the control of a comparison.
+    strict
+        Whether ``k_max`` holds under common seeds, too. By default three candidates are
+        re-evaluated there, because a single one has nothing to be compared with.
 
     >>> import noisewise as nw
     >>> method = nw.methods.RBPEM(k_max=2)
@@ -142,6 +118,7 @@ class RBPEM(CMAOptions):
     diagnostics_every: int = 10
     fallback: tuple[str, ...] = ()
     expected: bool = True
+    strict: bool = False
     covariance: str = "diagonal"
     #: Deprecated spellings of 0.1, now options of `NoiseModel`.
     centre: InitVar[str | None] = None
@@ -164,11 +141,39 @@ class RBPEM(CMAOptions):
         integer("n_bootstrap", self.n_bootstrap, least=1)
         integer("diagnostics_every", self.diagnostics_every, least=1)
         one_of("target", self.target, ("auto", *TARGETS))
+        flag("strict", self.strict)
         if not isinstance(self.fallback, (tuple, list)):
             raise ValueError(f"fallback must be a tuple of names, got {shown(self.fallback)}")
         for name in self.fallback:
             one_of("fallback", name, tuple(CHECKS))
         object.__setattr__(self, "fallback", tuple(self.fallback))
+
+    @classmethod
+    def printed(cls, **options: Any) -> RBPEM:
+        """RB-PEM with every choice as the paper's text prints it (Appendices A and B).
+
+        ``options`` change it, as those of the class do.
+        """
+        noise = NoiseModel(centre="cross-fitted", scale="linear", pool_size=None, widen=False)
+        given: dict[str, Any] = {"covariance": "full", "profile": PowerLift(), "noise": noise}
+        return cls(**(given | {"strict": True} | options))
+
+    @classmethod
+    def published(cls, **options: Any) -> RBPEM:
+        """RB-PEM with the parts that made the paper's numbers, on the engine of this library.
+
+        ``options`` change it, as those of the class do.
+        """
+        given: dict[str, Any] = {
+            "covariance": "slow-diagonal",
+            "recombination": "weiszfeld",
+            "profile": PowerLift(),
+            "noise": NoiseModel(scale="linear", widen=False),
+            "target": "boundary",
+            "k_max": 4,
+            "strict": True,
+        }
+        return cls(**(given | options))
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
         kept = Archive(self.noise.archive_size) if self.noise.centre == "archive" else None
@@ -189,22 +194,25 @@ class RBPEM(CMAOptions):
         self, memory: RBPEMMemory, population: Population, rng: np.random.Generator
     ) -> IntArray:
         """Everyone once, then ``k_max`` candidates once more."""
+        k = len(population.X)
         if population.wave == 0:
-            return everyone(len(population))
-        again = min(memory.reevaluations, len(population))
+            return everyone(k)
+        again = min(memory.reevaluations, k)
         if population.wave > 1 or again == 0:
             return NOTHING
-        if population.common:
-            again = min(max(again, FEW_COMMON), len(population))
-        profile, population = self.profile_weights(population), population.comparable()
-        if self._target() == "boundary" or memory.pool.size == 0:
-            mu = int((profile > 0.0).sum())
+        if population.common and not self.strict:
+            again = max(again, FEW_COMMON)
+        profile, population = self.profile.weights(k, population.began), population.comparable()
+        if self._target() == "boundary" or memory.pool.inserted == 0:
+            mu, rank = int((profile > 0.0).sum()), ranks(population.samples.values[:, 0])
             # Ranks mu - 1 and mu (0-based) lie on either side of the boundary.
-            distance = np.abs(ranks(population.samples.first) - (mu - 0.5))
-            return np.asarray(distance.argsort(kind="stable")[:again])
-        # Eq. weight_instability
-        unstable = weight_variance(self.rankings(memory, population, rng), profile)
-        return (-unstable).argsort(kind="stable")[:again]
+            distance = np.abs(rank - (mu - 0.5))
+            # Without a pool nothing is known of the band's width: ties by index.
+            tie = rank if self._target() == "boundary" else np.arange(len(rank))
+            return np.asarray(np.lexsort((tie, distance))[:again])
+        first = population.samples.values[:, 0]
+        order = self.rankings(memory, population, rng, residual.spread_of(first))
+        return (-weight_variance(order, profile)).argsort(kind="stable")[:again]  # Eq. (47)
 
     def _target(self) -> str:
         if self.target != "auto":
@@ -216,19 +224,19 @@ class RBPEM(CMAOptions):
     def weigh(
         self, memory: RBPEMMemory, population: Population, rng: np.random.Generator
     ) -> tuple[Weights, RBPEMMemory]:
-        samples, profile = population.samples, self.profile_weights(population)
-        spread = self.observe(memory, population)
+        samples, spread = population.samples, self.observe(memory, population)
+        profile = self.profile.weights(len(population.X), population.began)
         if memory.generation % self.diagnostics_every == 0:
             self._diagnose(memory, population, spread)
         if not self.expected:
             return Weights(rank_weights(samples.mean(), profile)), memory
         alarmed = bool(self.fallback) and set(self.fallback) & set(memory.diagnostics.firing())
-        if memory.pool.size == 0 or alarmed:
-            memory.unpooled += memory.pool.size == 0
+        if memory.pool.inserted == 0 or alarmed:
+            memory.unpooled += memory.pool.inserted == 0
             return Weights(rank_weights(samples.median(), profile)), memory
         memory.bootstrapped += 1
         weights = expected_weights(self.rankings(memory, population, rng, spread), profile)
-        if samples.first.max() == np.inf:
+        if samples.values[:, 0].max() == np.inf:
             failed = np.fmin.reduce(samples.values, axis=1) == np.inf
             weights[failed & (weights > 0.0)] = 0.0
         elif profile[-1] >= 0.0:
@@ -239,17 +247,19 @@ class RBPEM(CMAOptions):
         """Put this generation's residuals into the pool and refit the scale (steps 1, 3, 4).
         Returns the spread of the first values."""
         samples, model = population.samples, self.noise
-        spread = scales.spread(samples.first)
-        who, eps, medians = residuals(samples)
+        spread = residual.spread_of(samples.values[:, 0])
+        who, eps, medians = residual.residuals(samples, model.widen)
         if len(who):
             x = medians if model.scale != "spread" else np.full(len(medians), spread)
-            expected = scales.evaluate(model.scale, memory.scale, x)
-            for place, part in places(memory.seen, _SCALE_WINDOW, len(x)):
+            if model.centre == "cross-fitted" and model.scale != "spread":
+                x = self._cross_fitted(memory, population)[who]
+            expected = residual.scale_at(model.scale, memory.scale, x)
+            for place, part in residual.places(memory.seen, _SCALE_WINDOW, len(x)):
                 memory.recent[0, place], memory.recent[1, place] = x[part], eps[part]
             memory.seen += len(x)
             known = memory.recent[:, : memory.seen]
-            memory.scale = scales.fit(model.scale, known[0], known[1])
-            z = eps / scales.evaluate(model.scale, memory.scale, x)
+            memory.scale = residual.fit_scale(model.scale, known[0], known[1])
+            z = eps / residual.scale_at(model.scale, memory.scale, x)
             np.minimum(np.maximum(z, -model.clip, out=z), model.clip, out=z)
             memory.pool.insert(z, medians, memory.generation)
             memory.diagnostics.observe(samples, spread, eps, expected)
@@ -259,15 +269,9 @@ class RBPEM(CMAOptions):
         return spread
 
     def rankings(
-        self,
-        memory: RBPEMMemory,
-        population: Population,
-        rng: np.random.Generator,
-        spread: float | None = None,
+        self, memory: RBPEMMemory, population: Population, rng: np.random.Generator, spread: float
     ) -> IntArray:
         """Bootstrap rankings: the candidates from best to worst, (b, k) (step 5)."""
-        if spread is None:
-            spread = scales.spread(population.samples.first)
         c, s = self.centre_and_scale(memory, population, spread)
         pool = memory.pool.z
         # Several times faster than whole random numbers; the pool is far too small for rounding.
@@ -289,6 +293,9 @@ class RBPEM(CMAOptions):
         s = self._scale(memory, spread, np.where(good, y, 0.0))
         if centre == "observed":
             return y, s
+        if centre == "cross-fitted":
+            c = self._cross_fitted(memory, population)
+            return c, self._scale(memory, spread, np.where(good, c, 0.0))
         c, strategy = y.copy(), self.strategy(memory)
         Z = strategy.standardise(memory.state, population.X[good])
         if centre == "ridge" and good.sum() >= 2:
@@ -300,13 +307,24 @@ class RBPEM(CMAOptions):
             c[good] = centres.archive(Z, y[good], past_Z, past, noise)
         return c, self._scale(memory, spread, np.where(good, c, 0.0))
 
+    def _cross_fitted(self, memory: RBPEMMemory, population: Population) -> FloatArray:
+        """c of the paper's text: a ridge regression on (x - m) / sigma that does not use the
+        candidate's own values."""
+        state = memory.state
+        c: FloatArray = population.samples.median().copy()
+        good = c < np.inf
+        if good.sum() >= 2:
+            Z = (population.X[good] - state.mean) / state.sigma
+            c[good] = centres.ridge(Z, c[good], shared_level=False)
+        return c
+
     def _scale(self, memory: RBPEMMemory, spread: float, centre: FloatArray) -> FloatArray:
         """s at these centres."""
         if self.noise.scale == "spread":  # the same for all
             s = np.empty(len(centre))
-            s.fill(max(memory.scale[1] * spread, scales.LEAST))
+            s.fill(max(memory.scale[1] * spread, residual.LEAST_SCALE))
             return s
-        return scales.evaluate(self.noise.scale, memory.scale, centre)
+        return residual.scale_at(self.noise.scale, memory.scale, centre)
 
     # -- whether its assumptions hold
 

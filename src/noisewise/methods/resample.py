@@ -9,10 +9,10 @@ import numpy as np
 
 from noisewise._check import integer, one_of
 from noisewise._data import data
-from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.weights import AGGREGATES, aggregate
+from noisewise.measured.population import Population
 from noisewise.methods.method import Distribution, Setup
-from noisewise.noise.weights import AGGREGATES, aggregate, rank_weights
-from noisewise.population import Population
 
 
 @data
@@ -50,5 +50,4 @@ class Resample(CMAOptions):
     def weigh(
         self, memory: EvolutionMemory, population: Population, rng: np.random.Generator
     ) -> tuple[Weights, EvolutionMemory]:
-        values = aggregate(population.samples, self.aggregate)
-        return Weights(rank_weights(values, self.profile_weights(population))), memory
+        return self.ranked(aggregate(population.samples, self.aggregate), population), memory

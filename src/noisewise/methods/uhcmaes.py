@@ -6,6 +6,12 @@
 | theta | tolerance of the rank changes |
 | t | evaluations per candidate before rounding down |
 | alpha_t, alpha_sigma | growth of t and of the step size while s > 0 |
+| k | number of candidates |
+| old, new | value of each at first and on re-evaluation, (k,); nan: not re-evaluated |
+| R | rank among all 2k values, from 1, not counting the candidate's other value |
+| Delta | ranks strictly between a candidate's two values |
+| limit(R) | the theta/2 quantile of |1 - R|, ..., |2k - 1 - R|: what is still tolerated at R |
+| excess | Delta minus the mean of limit(R) of both values, which counts as one rank at least |
 """
 
 from __future__ import annotations
@@ -18,15 +24,13 @@ import numpy as np
 
 from noisewise._check import fraction, integer, one_of, positive_real
 from noisewise._data import data
-from noisewise._types import IntArray
-from noisewise.core.profiles import Log, Profile
-from noisewise.core.strategy import State, Update, safe_sigma
-from noisewise.methods.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise._types import BoolArray, FloatArray, IntArray
+from noisewise.cma.evolution import CMAOptions, EvolutionMemory, Weights
+from noisewise.cma.strategy import State, Update, safe_sigma
+from noisewise.cma.weights import AGGREGATES, Log, Profile, aggregate
+from noisewise.measured.population import Population
+from noisewise.measured.samples import Samples, ranks
 from noisewise.methods.method import NOTHING, Distribution, Now, Setup, Size
-from noisewise.noise.rank_change import RankChange, rank_change
-from noisewise.noise.samples import Samples
-from noisewise.noise.weights import AGGREGATES, aggregate, rank_weights
-from noisewise.population import Population
 
 TREATMENTS = ("evaluations", "sigma", "both")
 
@@ -118,18 +122,17 @@ class UHCMAES(CMAOptions):
     ) -> tuple[Weights, UHMemory]:
         """Rank by the sum of a candidate's two ranks among all values, old and new. Ties go to
         the smaller rank change, then to the smaller value."""
-        profile = self.profile_weights(population)
         values = aggregate(population.samples, self.aggregate)
         change = self._change(memory, population)
         if change is None:
-            return Weights(rank_weights(values, profile)), memory
+            return self.ranked(values, population), memory
         delta = change.delta.astype(float)
         delta[~change.again] = delta[change.again].mean()
         order = np.lexsort((values, delta, change.old + change.new))
         place = np.empty(len(order))
         place[order] = np.arange(len(order))
         place[np.isinf(values)] = np.inf
-        return Weights(rank_weights(place, profile)), memory
+        return self.ranked(place, population), memory
 
     def adapt(
         self,
@@ -169,3 +172,33 @@ class UHCMAES(CMAOptions):
         old = aggregate(Samples(values[:, : memory.repeats]), self.aggregate)
         new = np.where(again, aggregate(Samples(later), self.aggregate), np.nan)
         return rank_change(old, new)
+
+
+@dataclass(frozen=True, slots=True)
+class RankChange:
+    """The joint ranking of old and new values, 0-based. Candidates that were not re-evaluated
+    count twice with the same value."""
+
+    again: BoolArray
+    old: IntArray
+    new: IntArray
+
+    @property
+    def delta(self) -> IntArray:
+        """Delta of every candidate."""
+        return np.asarray(np.maximum(np.abs(self.new - self.old) - 1, 0))
+
+    def excess(self, theta: float) -> FloatArray:
+        """s of the re-evaluated candidates, in ranks."""
+        old, new = self.old[self.again], self.new[self.again]
+        R = np.stack((old + 1 - (old > new), new + 1 - (new > old)))
+        others = np.arange(1, 2 * len(self.old))
+        limits = np.quantile(np.abs(others - R[..., None]), theta / 2.0, axis=-1, method="hazen")
+        return np.asarray(self.delta[self.again] - np.maximum(limits.mean(axis=0), 1.0))
+
+
+def rank_change(old: FloatArray, new: FloatArray) -> RankChange:
+    """The joint ranking; ties go to the old value, then to the lower index."""
+    again = ~np.isnan(new)
+    both = ranks(np.concatenate((old, np.where(again, new, old))))
+    return RankChange(again, both[: len(old)], both[len(old) :])

@@ -26,28 +26,27 @@ had luck would make them grow where the noise is largest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from noisewise._check import fraction, integer, one_of
+from noisewise._check import fraction, integer_or_none, one_of
 from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
-from noisewise.core.covariance import MODELS, FullState
-from noisewise.core.profiles import Log
-from noisewise.core.strategy import State, Strategy, Update
-from noisewise.methods.astray import Averages
-from noisewise.methods.evolution import (
+from noisewise.cma.covariance import MODELS, FullState
+from noisewise.cma.evolution import (
     FEW_COMMON,
-    EvolutionMemory,
     EvolutionStrategy,
     Weights,
-    early,
     first_state,
     mean_of,
 )
-from noisewise.methods.finalists import Best, finalists
+from noisewise.cma.strategy import State, Strategy, Update
+from noisewise.cma.weights import Log, normal_scores, rank_weights
+from noisewise.measured.population import Population
+from noisewise.measured.samples import merged_order, reevaluated, reliability
+from noisewise.methods.kept import Best, finalists
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
@@ -59,28 +58,13 @@ from noisewise.methods.method import (
     default_population,
     everyone,
 )
-from noisewise.noise.misranking import merged_order, moves, reevaluated, reliability
-from noisewise.noise.samples import Samples
-from noisewise.noise.weights import normal_scores, rank_weights
-from noisewise.population import Population
+from noisewise.methods.reevaluations import WatchfulMemory
 
 CALM, WILD = 0.4, 0.8
 GROW, SHRINK = 1.3, 1.1
-#: Re-evaluations over which the misranking is averaged.
-_RECALL = 10.0
-#: Share of a generation that is re-evaluated, without noise and with nothing but noise.
-_SHARE = (0.02, 0.03)
-#: Evaluations between two re-evaluations while the objective looks deterministic.
-_REST = 200
-#: Re-evaluations that agree mean that there is no noise if different points would agree as often
-#: with at most this chance.
-_LUCK = 0.05
 #: Re-evaluations of the first generation if the objective turns out to be noisy, and the
 #: evaluations of the budget for each.
 _FIRST, _PER_FIRST = 6, 50
-#: A re-evaluation that moves by more than this surprises where little noise was expected; so many
-#: more follow for each surprising one.
-_SURPRISE, _BURST = 0.4, 3
 #: Budgets below this many evaluations can afford one re-evaluation to begin with, not two.
 _SMALL = 400
 #: Generations that the budget pays for, however large the noise: per square root of the dimension,
@@ -94,43 +78,6 @@ _LATE = 0.05
 #: The step size is halved up to this time that the search goes back.
 _HALVED = 4
 _PROFILE = Log()
-
-
-@data
-@dataclass(slots=True, kw_only=True)
-class WatchfulMemory(EvolutionMemory):
-    """What was measured, where the population stands, and the mean of the late means."""
-
-    smallest: int
-    largest: float
-    unit: int  # the population is a multiple of this
-    wanted: float  # k before rounding
-    first: int  # re-evaluations of the first generation, under noise
-    budget: int
-    #: The measured points with the smallest values.
-    best: Best
-    #: Weighted sum and weight of the moves seen.
-    moved: float = 0.0
-    seen: float = 0.0
-    deterministic: bool = True
-    #: Chance that as many pairs of different points have equal values as re-evaluations agreed:
-    #: wins and losses are equal half of the time.
-    luck: float = 1.0
-    noise: float = 0.0  # nu
-    #: Fractions of re-evaluations saved up; evaluations until the next one.
-    credit: float = 0.0
-    rest: int = _REST
-    peak: int = 0
-    #: Sum of late means, weighted by the evaluations behind each.
-    late_sum: FloatArray = field(default_factory=lambda: np.empty(0))
-    late_weight: float = 0.0
-    late_noise: bool = False
-    #: Whether ranks lead astray, so that values decide.
-    averages: Averages = field(default_factory=Averages)
-
-    @property
-    def q(self) -> float:
-        return self.moved / self.seen if self.seen else 0.0
 
 
 @data
@@ -172,14 +119,13 @@ class Watchful(EvolutionStrategy):
 
     def __post_init__(self) -> None:
         one_of("covariance", self.covariance, ("auto", "full", "diagonal"))
-        if self.population is not None:
-            integer("population", self.population, least=2)
+        integer_or_none("population", self.population, least=2)
         fraction("scores", self.scores)
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> WatchfulMemory:
         d, budget = setup.dimension, setup.budget
         model = MODELS["full" if self._full(setup) else "diagonal"]
-        k = self.population or default_population(d, budget, setup.workers)
+        k = self.population or default_population(d)
         return WatchfulMemory(
             state=first_state(Strategy(d, model), setup, distribution),
             population=k,
@@ -189,7 +135,6 @@ class Watchful(EvolutionStrategy):
             first=max(1, min(_FIRST, budget // _PER_FIRST)),
             budget=budget,
             best=Best.empty(budget, d),
-            unit=setup.workers,
             wanted=float(k),
             peak=k,
         )
@@ -228,14 +173,8 @@ class Watchful(EvolutionStrategy):
     def profile_weights(self, population: Population) -> FloatArray:
         return _PROFILE.weights(len(population.X))
 
-    def lookahead(self, memory: WatchfulMemory, workers: int) -> int:
-        return early(self.population, memory, workers)
-
     def size(self, memory: WatchfulMemory, now: Now) -> Size:
-        k, again = memory.population, memory.reevaluations
-        if now.batch and again < k - 1:  # they share a batch
-            k -= again
-        return Size(k, 1.0 + again / k)
+        return Size(memory.population, 1.0 + memory.reevaluations / memory.population)
 
     # -- which candidates are evaluated
 
@@ -245,33 +184,22 @@ class Watchful(EvolutionStrategy):
         """Everyone once and, in the same wave, a few random candidates once more. Where one of
         them surprises although little noise was expected, more follow at once, so that noise that
         sets in is seen in time."""
-        k = len(population.X)
+        k, again, share = len(population.X), memory.reevaluations, population.gathered
+        least = FEW_COMMON if population.common else 0
         if population.wave == 0:
-            if memory.reevaluations == 0:
+            if again == 0 or (share and least):
                 return everyone(k)
-            least = FEW_COMMON if population.common else 0
-            again = rng.permutation(k)[: max(memory.reevaluations, least)]
-            return np.concatenate((everyone(k), again))
-        more = self._more(memory, population.comparable())
+            if share:  # of the re-evaluations of a whole round
+                again = math.floor(again * k / memory.population + rng.random())
+            return np.concatenate((everyone(k), rng.permutation(k)[: max(again, least)]))
+        if population.wave == 1 and share and least and again:  # now that all of them are there
+            return rng.permutation(k)[: max(again, least)]
+        more = memory.more(population.comparable())
         if more <= 0:
             return NOTHING
         seen = population.samples.values
         once = np.flatnonzero(np.isnan(seen[:, 1])) if seen.shape[1] > 1 else everyone(k)
         return rng.permutation(once)[:more]
-
-    def _more(self, memory: WatchfulMemory, population: Population) -> int:
-        """How many more re-evaluations this generation deserves."""
-        who = reevaluated(population.samples)
-        if len(who) == 0:
-            return 0
-        k, values = len(population.X), population.samples.values
-        noisy = population.shifted or bool((values[who, 0] != values[who, 1]).any())
-        if memory.generation == 0:
-            return min(memory.first, k) - len(who) if noisy and population.wave == 1 else 0
-        if memory.noise >= 0.5 or not noisy:
-            return 0
-        surprises = int((_moves(population, who) > _SURPRISE).sum())
-        return min(memory.reevaluations + _BURST * surprises, k // 2) - len(who)
 
     # -- which weights they earn
 
@@ -318,7 +246,7 @@ class Watchful(EvolutionStrategy):
         noisy, new.state = memory.noise > 0.0, after
         if population.shifted:
             new.deterministic = False
-        self._measure(new, population)
+        new.measure(population)
         self._go_back(new, population)
         if not population.common:  # else values of different generations have different offsets
             new.best = new.best.insert(population.X, population.samples.mean())
@@ -330,9 +258,9 @@ class Watchful(EvolutionStrategy):
         way = math.log(target / new.smallest) / math.log(new.largest / new.smallest)
         self._average(new, population, noisy)
         new.noise = min(1.0, max(0.0, way))
-        new.population = new.unit * math.ceil(round(target) / new.unit)
+        new.population = round(target)
         new.peak = max(new.peak, new.population)
-        new.reevaluations = self._next_reevaluations(new, population, psi)
+        new.reevaluations = new.next_reevaluations(population, psi)
         return new
 
     def _go_back(self, memory: WatchfulMemory, population: Population) -> None:
@@ -352,45 +280,6 @@ class Watchful(EvolutionStrategy):
         )
         memory.best = Best.empty(memory.budget, len(zero))
         memory.late_weight = 0.0
-
-    def _measure(self, memory: WatchfulMemory, population: Population) -> None:
-        """Take note of how far re-evaluated candidates moved."""
-        samples = population.samples
-        who = reevaluated(samples)
-        if len(who) == 0:
-            return
-        if population.shifted or (samples.values[who, 0] != samples.values[who, 1]).any():
-            memory.deterministic = False
-        if memory.deterministic:
-            _, counts = np.unique(samples.first, return_counts=True)
-            k = len(samples.first)
-            memory.luck *= float(counts @ (counts - 1) / max(1, k * (k - 1))) ** len(who)
-        for move in _moves(population, who).tolist():
-            fade = 1.0 if memory.seen < _RECALL - 0.5 else 1.0 - 1.0 / _RECALL
-            memory.moved = fade * memory.moved + move
-            memory.seen = fade * memory.seen + 1.0
-
-    def _next_reevaluations(
-        self, memory: WatchfulMemory, population: Population, psi: float
-    ) -> int:
-        """Re-evaluations of the next generation. Under common seeds they are saved up until
-        there are enough to be compared with each other."""
-        if memory.seen == 0.0:  # they failed, or none was affordable: nothing is known yet
-            return memory.reevaluations
-        if memory.deterministic and memory.luck > _LUCK:
-            return 1
-        if memory.deterministic:
-            memory.rest -= len(population)
-            if memory.rest > 0:
-                return 0
-            memory.rest = _REST
-            return 1
-        memory.credit += memory.population * (_SHARE[0] + (_SHARE[1] - _SHARE[0]) * psi)
-        again = int(memory.credit)
-        if population.common and again < FEW_COMMON:
-            return 0
-        memory.credit -= again
-        return again
 
     # -- what is returned
 
@@ -414,7 +303,7 @@ class Watchful(EvolutionStrategy):
 
     def finalists(self, memory: WatchfulMemory) -> FloatArray:
         """Under noise: the preferred point, the best measured one and the mean; see
-        `noisewise.methods.finalists`."""
+        `noisewise.methods.kept`."""
         mean, state = self._mean(memory), memory.state
         if memory.deterministic:
             return mean[None]
@@ -430,7 +319,7 @@ class Watchful(EvolutionStrategy):
             said = "no candidate could be evaluated twice: plain CMA-ES"
             return Explanation(said if memory.generation else "")
         if memory.deterministic:
-            if memory.luck > _LUCK:
+            if memory.plain:
                 said = "re-evaluations agreed, but so do different points: plain CMA-ES"
                 return Explanation(said)
             said = "re-evaluations agreed exactly: plain CMA-ES"
@@ -449,14 +338,4 @@ class Watchful(EvolutionStrategy):
 def _as_steep(values: FloatArray, profile: FloatArray, scores: FloatArray) -> FloatArray:
     """``values`` stretched to the length of t."""
     length = math.sqrt(float(values.dot(values)) * float(scores.dot(scores)))
-    out: FloatArray = values * (float(profile.dot(scores)) / max(1e-300, length))
-    return out
-
-
-def _moves(population: Population, who: IntArray) -> FloatArray:
-    """q of the candidates ``who``: among all candidates or, under common seeds, among themselves,
-    so that values of one seed are compared."""
-    if not population.common:
-        return moves(population.samples, who)
-    both = Samples(population.samples.values[who, :2])
-    return moves(both, np.arange(len(who))) if len(who) > 1 else np.empty(0)
+    return np.asarray(values * (float(profile.dot(scores)) / max(1e-300, length)))

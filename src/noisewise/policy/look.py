@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise import executors, problem
+from noisewise import executors
 from noisewise._types import FloatArray
 from noisewise.errors import EvaluationError
 from noisewise.policy.environment import Environment, episode
 from noisewise.policy.network import Network
-from noisewise.policy.scaling import Scaling, moments, of_moments
-from noisewise.trial import Trial
+from noisewise.policy.scaling import Scaling, combined, moments, of_moments
+from noisewise.problem import given
+from noisewise.problem.trial import Trial
 
 #: Episodes, and the part of the budget that they may take.
 _EPISODES, _PART = 10, 5
@@ -30,11 +31,13 @@ _BLIND = 0.02
 
 
 class Start(NamedTuple):
-    """Where a search starts, how observations are scaled, and the episodes that this took."""
+    """Where a search starts, how observations are scaled, the episodes that this took, and the
+    returns of random policies among them."""
 
     x: FloatArray
     scaling: Scaling | None
     episodes: int
+    returns: tuple[float, ...] = ()
 
 
 @dataclass
@@ -74,23 +77,20 @@ def first_look(
     """Fly the episodes and choose; all of them ``again``, in the right scale, if the policies were
     blind. An episode that fails or returns nan is left out."""
     n = len(look.X)
-    returns, total = np.full(n, -math.inf), np.zeros(1 + 2 * look.network.inputs)
+    returns, parts = np.full(n, -math.inf), list[FloatArray]()
     found: dict[int, Any] = {}
-    with executors.start(look, (), False, workers, executor, limits) as evaluator:
-        evaluator.submit([Trial(i, np.array([float(i)]), "candidate") for i in range(n)])
-        while len(found) < n:
-            evaluator.receive(block=True)
-            while evaluator.finished:
-                outcome = evaluator.finished.popleft()
-                if outcome.error is not None and on_error == "raise":
-                    raise EvaluationError(
-                        f"an episode of a random policy failed: {outcome.error!r}"
-                    ) from outcome.error
-                found[outcome.id] = outcome.value
+    with executors.start(look, (), False, workers, executor, limits=limits) as evaluator:
+        trials = [Trial(i, np.array([float(i)]), "candidate") for i in range(n)]
+        for outcome in evaluator.evaluated(trials):
+            if outcome.error is not None and on_error == "raise":
+                said = f"an episode of a random policy failed: {outcome.error!r}"
+                raise EvaluationError(said) from outcome.error
+            found[outcome.id] = outcome.value
     for i in range(n):  # in this order, so that rounding does not depend on the workers
         if found[i] is not None and math.isfinite(found[i][0]):
             returns[i] = found[i][0]
-            total += found[i][1]
+            parts.append(found[i][1])
+    total = combined(np.array(parts)) if parts else np.zeros(1)
     if not total[0]:
         return Start(np.zeros(look.network.size), look.scaling, n)
     scaling = of_moments(total)
@@ -100,7 +100,8 @@ def first_look(
         )
         return start._replace(episodes=2 * n)
     best = look.X[int(np.argmax(returns))]
-    return Start(moved(look.network, best, look.scaling, scaling), scaling, n)
+    x, seen = moved(look.network, best, look.scaling, scaling), returns[np.isfinite(returns)]
+    return Start(x, scaling, n, tuple(seen.tolist()))
 
 
 def blind(guess: Scaling, seen: Scaling) -> bool:
@@ -130,7 +131,7 @@ def stream(rng: Any) -> np.random.Generator:
     if isinstance(rng, np.random.SeedSequence):
         key = (*rng.spawn_key, _APART)
         return np.random.default_rng(np.random.SeedSequence(rng.entropy, spawn_key=key))
-    problem.generators(rng)  # refuses what is no seed
+    given.generators(rng)  # refuses what is no seed
     return np.random.default_rng(None if rng is None else [int(rng), _APART])
 
 

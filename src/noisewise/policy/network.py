@@ -90,30 +90,6 @@ class Network:
         out[n * m : (n + 1) * m] += W @ (new.shift - old.shift)
         return out
 
-    def act_rows(self, X: FloatArray, observations: FloatArray) -> Any:
-        """Actions of many policies at once: parameters (n, d), observations (n, n_in) -> one
-        action per row."""
-        return self.act_unpacked(self.unpack_rows(X), observations)
-
-    def unpack_rows(self, X: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
-        """Weights (n, n_out, n_in) and biases (n, n_out) of every layer, for `act_unpacked`."""
-        found, at = [], 0
-        for n, m in self.layers:
-            part = X[:, at : at + (n + 1) * m] / math.sqrt(n + 1)
-            found.append((part[:, : n * m].reshape(-1, m, n), part[:, n * m :]))
-            at += (n + 1) * m
-        return found
-
-    def act_unpacked(
-        self, weights: list[tuple[FloatArray, FloatArray]], observations: FloatArray
-    ) -> Any:
-        """Like `act_rows`, for many steps with the same parameters."""
-        z = observations
-        for layer, (W, b) in enumerate(weights):
-            z = np.tanh(z) if layer else z
-            z = (W @ z[:, :, None])[:, :, 0] + b
-        return self.actions.actions(z)
-
     def as_dict(self) -> dict[str, Any]:
         """Plain data from which `network_from` makes the same network."""
         return {

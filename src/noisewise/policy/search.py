@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from noisewise import executors
-from noisewise._check import integer, one_of, shown, whole
+from noisewise._check import integer_or_none, one_of, shown, whole
 from noisewise._types import FloatArray
 from noisewise.errors import CheckpointError
-from noisewise.methods import Method
-from noisewise.minimize import minimize
-from noisewise.optimizer import Optimizer
+from noisewise.loop.minimize import minimize
+from noisewise.loop.optimizer import Optimizer
+from noisewise.methods import Method, Pairs
 from noisewise.policy.actions import of_space
 from noisewise.policy.environment import Environment, environment, episode, guess
 from noisewise.policy.look import Look, Start, episodes, first_look, stream
@@ -27,6 +27,13 @@ from noisewise.policy.trained import Parametrised, Policy, bound, check_form
 _SET = ("args", "bounds", "data", "maximize", "space", "vectorized", "x0")
 #: What a checkpoint calls the start of a search.
 _KEPT = "policy"
+#: Initial step sizes of pairs for policies with fewer parameters than this and for others, and of
+#: other methods.
+_SMALL, _STEP_SMALL, _STEP_LARGE, _STEP = 100, 1.0, 0.25, 0.5
+#: Up to so many parameters and below so many episodes a model searches for built-in policies.
+_FEW_PARAMETERS, _FEW_EPISODES = 10, 200
+#: Short searches in the first half, from so many episodes on.
+_SEARCHES, _LONG = 3, 2000
 
 
 def search(
@@ -36,9 +43,11 @@ def search(
     hidden: int | Sequence[int] = (),
     policy: Parametrised | None = None,
     start: Policy | Any = None,
+    incumbent: Policy | Any = None,
     env_kwargs: Mapping[str, Any] | None = None,
     horizon: int | None = None,
-    sigma0: float = 0.5,
+    sigma0: float | None = None,
+    method: str | Method | None = None,
     seeds: str = "independent",
     workers: int = 1,
     rng: Any = None,
@@ -67,18 +76,25 @@ def search(
         are, and the search starts at zero.
     start
         A `Policy` to improve, or parameters to start from.
+    incumbent
+        Today's policy, or its parameters: it is returned unless another one is shown to be better,
+        see `noisewise.minimize`. The search starts there unless ``start`` says otherwise.
     env_kwargs
         Further arguments for the environment.
     horizon
         Steps after which an episode is cut; None: the environment decides.
     sigma0
-        Initial step size of the parameters.
+        Initial step size of the parameters; None: with ``"pairs"`` 1 for policies of fewer than 100
+        parameters and 0.25 for larger ones, with other methods 0.5.
+    method
+        As in `noisewise.minimize`; None: ``"pairs"`` for built-in policies, but ``"auto"`` with at
+        most 10 parameters and fewer than 200 episodes, and for policies of your own.
     seeds
         Of the episodes, as in `noisewise.minimize`: ``"independent"``, ``"common"``, ``"auto"``.
     workers, rng, checkpoint, **options
-        As in `noisewise.minimize`; options are ``method``, ``confirm``, ``callback``,
-        ``progress``, ``executor``, ``on_error``, ``timeout`` and others. Same ``rng`` and
-        workers, same policy.
+        As in `noisewise.minimize`; options are ``confirm``, ``callback``, ``progress``,
+        ``executor``, ``on_error`` and others. Same ``rng``, same policy; with several workers the
+        order in which episodes end decides, too, unless there is a ``batch``.
 
     Examples
     --------
@@ -102,27 +118,36 @@ def search(
     """
     if wrong := sorted(set(_SET) & set(options)):
         raise ValueError(f"{wrong[0]} is not an option of a search for a policy")
-    if horizon is not None:
-        integer("horizon", horizon, least=1)
+    integer_or_none("horizon", horizon, least=1)
     spec, budget = environment(env, env_kwargs, horizon), whole("budget", budget, least=1)
     form, first = _form(spec, hidden, policy)
-    began = _kept(checkpoint, options.get("method"))
+    began = _kept(checkpoint, method)
+    today = _parameters(incumbent, form)
     if began is None:
-        began = _begin(spec, form, first, start, budget, workers, rng, options)
+        first_of = incumbent if start is None else start
+        began = _begin(spec, form, first, first_of, budget, workers, rng, options)
+    if isinstance(incumbent, Policy) and not _same(began.scaling, incumbent.scaling):
+        raise ValueError(
+            "incumbent scales observations otherwise than start: give one of them, or both from "
+            "the same search"
+        )
     if len(began.x) != form.size:
         raise ValueError(
             f"start must have {form.size} parameters, as the policy has, got {len(began.x)}"
         )
+    chosen = _chosen(method, form, began, budget)
     r = minimize(
         Episode(spec, form, began.scaling),
         began.x,
         budget=budget - began.episodes,
-        sigma0=sigma0,
+        sigma0=_step_size(form, chosen) if sigma0 is None else sigma0,
+        method=chosen,
         maximize=True,
         seeds=seeds,
         workers=workers,
         rng=rng,
         checkpoint=checkpoint,
+        incumbent=today,
         extra={**(options.pop("extra", None) or {}), _KEPT: _data(began, spec)},
         **options,
     )
@@ -137,6 +162,7 @@ def search(
         episodes=began.episodes + r.nfev,
         measured=(r.n_confirmations, r.n_confirmations_failed),
         result=r,
+        start=began.x,
     )
 
 
@@ -145,17 +171,40 @@ class Episode:
     it is first needed, in the process that needs it."""
 
     def __init__(self, spec: Environment, form: Parametrised, scaling: Scaling | None) -> None:
-        self._spec, self._form, self._scaling = spec, form, scaling
+        self._spec, self._form, self.scaling = spec, form, scaling
         self._env: Any = None
 
     def __call__(self, x: FloatArray, seed: int) -> float:
         if self._env is None:
             self._env = self._spec.make()
-        act = bound(self._form, x, self._scaling)
+        act = bound(self._form, x, self.scaling)
         return episode(self._env, act, int(seed), self._spec.horizon)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_env": None}
+
+
+def _parameters(incumbent: Any, form: Parametrised) -> FloatArray | None:
+    """The parameters of today's policy, if there is one."""
+    if incumbent is None:
+        return None
+    try:
+        given = incumbent.x if isinstance(incumbent, Policy) else incumbent
+        x = np.atleast_1d(np.asarray(given, dtype=float))
+    except (TypeError, ValueError):
+        raise ValueError(f"incumbent must be a Policy or numbers, got {shown(incumbent)}") from None
+    if x.shape != (form.size,):
+        raise ValueError(
+            f"incumbent must have {form.size} parameters, as the policy has, got {x.size}"
+        )
+    return x
+
+
+def _same(one: Scaling | None, other: Scaling | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    same = np.array_equal(one.shift, other.shift) and np.array_equal(one.scale, other.scale)
+    return bool(same)
 
 
 def _form(
@@ -209,9 +258,30 @@ def _begin(
     draws = stream(rng)
     X = draws.standard_normal((n, form.size))
     look = Look(spec, form, first, X, draws.integers(2**31, size=n).tolist())
-    limits = executors.Limits().but(options.get("timeout"), options.get("retries"))
+    limits = executors.Limits()
     on_error = one_of("on_error", options.get("on_error", "raise"), ("raise", "worst"))
     return first_look(look, workers, options.get("executor"), limits, on_error)
+
+
+def _chosen(
+    method: str | Method | None, form: Parametrised, began: Start, budget: int
+) -> str | Method:
+    """What searches; `Pairs` is told how good random policies are."""
+    built_in = isinstance(form, Network)
+    if method is None:
+        few = form.size <= _FEW_PARAMETERS and budget < _FEW_EPISODES
+        method = "pairs" if built_in and not few else "auto"
+    if method == "pairs" and built_in:
+        searches = _SEARCHES if budget >= _LONG and began.returns else 1
+        method = Pairs(searches=searches, baseline=tuple(-r for r in began.returns))
+    return method
+
+
+def _step_size(form: Parametrised, method: str | Method) -> float:
+    """The initial step size; parameters of a random policy of the built-in ones are about one."""
+    if not isinstance(form, Network) or not isinstance(method, Pairs):
+        return _STEP
+    return _STEP_SMALL if form.size < _SMALL else _STEP_LARGE
 
 
 def _kept(checkpoint: Any, method: Any) -> Start | None:
@@ -224,7 +294,8 @@ def _kept(checkpoint: Any, method: Any) -> Start | None:
         scaling = None
         if kept["shift"] is not None:
             scaling = Scaling(np.array(kept["shift"]), np.array(kept["scale"]))
-        return Start(np.array(kept["x"]), scaling, int(kept["episodes"]))
+        returns = tuple(map(float, kept["returns"]))
+        return Start(np.array(kept["x"]), scaling, int(kept["episodes"]), returns)
     except (KeyError, TypeError, ValueError):
         said = f"checkpoint {os.fspath(checkpoint)} is not of a search for a policy"
         raise CheckpointError(said) from None
@@ -239,4 +310,5 @@ def _data(began: Start, spec: Environment) -> dict[str, Any]:
         "shift": None if scaling is None else scaling.shift.tolist(),
         "scale": None if scaling is None else scaling.scale.tolist(),
         "episodes": began.episodes,
+        "returns": list(began.returns),
     }

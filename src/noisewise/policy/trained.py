@@ -6,19 +6,21 @@ import json
 import math
 import os
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from noisewise import _files
 from noisewise._check import integer, shown
 from noisewise._types import FloatArray
-from noisewise.outlook import estimated
+from noisewise.answer.outlook import estimated
+from noisewise.answer.result import Result
+from noisewise.loop import files
+from noisewise.policy import film
 from noisewise.policy.environment import Environment, environment, episode
 from noisewise.policy.network import Network, network_from
 from noisewise.policy.scaling import Scaling
-from noisewise.result import Result
 
 _FORMAT, _VERSION = "noisewise policy", 1
 
@@ -47,6 +49,8 @@ class Policy:
         Episodes behind the estimate, and how many of them failed.
     result
         The `noisewise.Result` of the search; None for a policy from a file.
+    start
+        Parameters at which the search began; None for a policy from a file.
 
     >>> import numpy as np
     >>> from noisewise.policy.actions import Numbered
@@ -69,11 +73,13 @@ class Policy:
         episodes: int = 0,
         measured: tuple[int, int] = (0, 0),
         result: Result | None = None,
+        start: FloatArray | None = None,
     ) -> None:
         self.x = np.array(x, dtype=float)
         self.form, self.environment, self.scaling = form, environment, scaling
         self.mean_return, self.interval, self.estimate = mean_return, interval, estimate
         self.episodes, self.measured, self.result = episodes, measured, result
+        self.start = start
         self._act = bound(form, self.x, scaling)
 
     def __call__(self, observation: Any) -> Any:
@@ -119,6 +125,24 @@ class Policy:
             spec.close(env)
         return returns if render_mode == "human" else frames
 
+    def report(self, path: str | os.PathLike[str], *, seed: int = 0) -> None:
+        """Write a page (HTML) with a film of an episode at the start of the search and one of the
+        same episode with the policy that was found, and what the search says. The environment must
+        render ``"rgb_array"``."""
+        films = {}
+        for name, x in (("Before", self.start), ("After", self.x)):
+            if x is None:
+                continue
+            one = Policy(x, self.form, self.environment, self.scaling)
+            frames = one.watch(render_mode="rgb_array", seed=seed)
+            total = episode_of(one, seed)
+            films[name] = frames, f"return {total:.6g} in an episode with seed {seed}"
+        card = f"<p>{escape(repr(self))}</p>"
+        if self.result is not None:
+            card += self.result._repr_html_()
+        text = film.page(f"Policy for {self._spec().name}", films, card)
+        files.replace(files.resolved(path), text.encode())
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a JSON file. Of an environment or policy of your own the file keeps
         the name only."""
@@ -144,7 +168,7 @@ class Policy:
             text = json.dumps(content, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise ValueError(f"env_kwargs must be plain data to be saved: {error}") from None
-        _files.replace(_files.resolved(path), (text + "\n").encode())
+        files.replace(files.resolved(path), (text + "\n").encode())
 
     def _spec(self) -> Environment:
         if self.environment is None:
@@ -153,6 +177,16 @@ class Policy:
                 "noisewise.policy.load(path, env=...)"
             )
         return self.environment
+
+
+def episode_of(policy: Policy, seed: int) -> float:
+    """The return of one episode."""
+    spec = policy._spec()
+    env = spec.make()
+    try:
+        return episode(env, policy, seed, spec.horizon)
+    finally:
+        spec.close(env)
 
 
 def load(

@@ -41,10 +41,10 @@ class Bar:
                 self._write(f"{self._bar(spent)} {self._line(spent, words())}\n")
             self._tenth = tenth
 
-    def say(self, text: str) -> None:
-        """Say something else, on a line of its own."""
+    def say(self, text: str, always: bool = False) -> None:
+        """Say something else, on a line of its own; ``always``, even if no bar is shown."""
         with self._lock:
-            self._write(("\r\x1b[K" if self._tty else "") + f"{printable(text)}\n")
+            self._write(("\r\x1b[K" if self._tty else "") + f"{printable(text)}\n", always)
 
     def finish(self, spent: int, words: Callable[[], str]) -> None:
         """No more is to come."""
@@ -76,8 +76,8 @@ class Bar:
         except (OSError, ValueError, AttributeError):
             return _COLUMNS
 
-    def _write(self, text: str) -> None:
-        if not self._shown:
+    def _write(self, text: str, always: bool = False) -> None:
+        if not (self._shown or always):
             return
         with contextlib.suppress(OSError, ValueError):  # a lost terminal is no lost evaluation
             put(text, self._stream)

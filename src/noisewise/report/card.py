@@ -8,26 +8,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisewise.outlook import constrained, estimated, misranking_said
+from noisewise.answer import options
+from noisewise.answer.outlook import constrained, estimated
+from noisewise.answer.sentences import misranking_said
 from noisewise.report.words import counted, number
 
 if TYPE_CHECKING:
-    from noisewise.result import Result
+    from noisewise.answer.result import Result
 
 #: Coordinates that are listed in full.
 _MOST = 20
+#: Options of a list that are shown.
+_OPTIONS = 5
 
 
 def card(result: Result) -> str:
     """``result`` as a fragment of HTML."""
     n, failed = result.n_confirmations, result.n_confirmations_failed
-    rows = {
+    rows = {"verdict": result.verdict} if "verdict" in result else {}
+    rows |= {
         "x (recommended)": _listed(result.x),
         "fun (estimated there)": estimated(result.fun, result.interval, result.estimate, n, failed),
         "luckiest draw": f"{number(result.fun_best_observed)}, too good to be true under noise",
         "evaluations": f"{result.nfev} ({counted(result.n_reevaluations, 're-evaluation')}, "
         f"{result.n_failures} failed) in {counted(result.nit, 'generation')}",
     }
+    if "options" in result:
+        del rows["x (recommended)"]
+        rows = {"recommended": str(result.params), **rows}
+        for row in options.rows(result.options, _OPTIONS)[1:]:
+            rows[f"option {row[0]}"] = f"{row[-1]} to be the best, {row[1]} evaluations"
     if "constraints" in result:
         means, errors = result.constraints, result.constraints_se
         rows["constraints"] = constrained(means, errors, result.p_feasible)

@@ -5,16 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from noisewise._types import FloatArray, IntArray
-from noisewise.population import CONFIRMATION, RACE, SEARCH
-from noisewise.run import Run
-from noisewise.space import Space
+from noisewise.measured.population import COMPARISON, CONFIRMATION, RACE, SEARCH
+from noisewise.measured.samples import evaluations
+from noisewise.problem.space import Space
+from noisewise.run.comparison import CHALLENGER, INCUMBENT
+from noisewise.run.run import Run
 
-_WORDS = {SEARCH: "search", RACE: "finalist", CONFIRMATION: "confirmation"}
+#: What makes a spreadsheet compute a cell, or send it somewhere, where it should show its text.
+_FORMULA = re.compile("'*[=+@\t\r-]")
+_WORDS = {
+    SEARCH: "search",
+    RACE: "finalist",
+    CONFIRMATION: "confirmation",
+    COMPARISON: "comparison",
+}
 
 
 @dataclass(frozen=True)
@@ -35,13 +46,24 @@ class Evaluations:
 
 def of(run: Run, sign: float) -> Evaluations:
     """The evaluations of a run; ``sign`` is -1 where more is better."""
-    parts = [(X, y, SEARCH) for X, y in _searched(run)]
+    under_way = [p for p in run.parts if p.kind == SEARCH]
+    rounds = [*run.evidence.recent.rounds, *((p.X, p.samples.values) for p in under_way)]
+    parts = [(*evaluations(X, y), SEARCH) for X, y in rounds]
     if run.final is not None:
-        waves, tested = run.final.race.values, run.final.tested
-        if len(tested):  # they move elsewhere with the confirmation
-            parts.append((np.tile(run.final.finalists[0], (len(tested), 1)), tested, RACE))
+        waves, check = run.final.race.values, run.final.recheck
+        if check is not None:
+            for i, x in enumerate(check.points):
+                again = check.at(i)
+                if len(again) and not run.is_confirmed(x):
+                    parts.append((np.tile(x, (len(again), 1)), again, RACE))
         for i, slot in zip(*np.nonzero(~np.isnan(waves)), strict=True):
             parts.append((run.final.finalists[[i]], waves[i, [slot]], RACE))
+    if run.comparison is not None:
+        pairs = ((run.comparison.incumbent, INCUMBENT), (run.comparison.challenger, CHALLENGER))
+        for x, row in pairs:
+            again = run.comparison.at(row)
+            if len(again):
+                parts.append((np.tile(x, (len(again), 1)), again, COMPARISON))
     outer = [run.setup.box.outer(X) for X, _, _ in parts]
     confirmed = run.confirmed
     if len(confirmed):
@@ -59,27 +81,14 @@ def of(run: Run, sign: float) -> Evaluations:
     )
 
 
-def _searched(run: Run) -> list[tuple[FloatArray, FloatArray]]:
-    """Points and values of the search, those of the generation under way last."""
-    parts = []
-    if run.seen.size:
-        X, y, _ = run.seen.evaluations()
-        parts.append((X, y))
-    for part in (run.current, run.next):
-        if part is not None and part.kind == SEARCH and part.samples.values.size:
-            row, slot = np.nonzero(~np.isnan(part.samples.values))
-            parts.append((part.X[row], part.samples.values[row, slot]))
-    return parts
-
-
 def as_csv(evaluations: Evaluations, space: Space | None) -> str:
     """A table with a header: number, purpose, value (empty where it failed), then the parameters
-    by name."""
+    by name (empty where they do not apply)."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     d = evaluations.X.shape[1]
     names = space.names if space is not None else [f"x{j}" for j in range(1, d + 1)]
-    writer.writerow(["evaluation", "purpose", "value", *names])
+    writer.writerow(["evaluation", "purpose", "value", *map(cell, names)])
     for x, value, number, purpose in zip(
         evaluations.X,
         evaluations.values.tolist(),
@@ -87,6 +96,31 @@ def as_csv(evaluations: Evaluations, space: Space | None) -> str:
         evaluations.purpose,
         strict=True,
     ):
-        point = list(space.decode(x).values()) if space is not None else x.tolist()
-        writer.writerow([number, purpose, "" if math.isnan(value) else repr(value), *point])
+        point = x.tolist()
+        if space is not None:
+            values = space.decode(x)
+            point = [values.get(name, "") for name in names]
+        shown = "" if math.isnan(value) else repr(value)
+        writer.writerow([number, purpose, shown, *map(cell, point)])
     return out.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """A value as a cell: text that a spreadsheet would take for a formula begins with an
+    apostrophe, which marks text there. Numbers stay numbers.
+
+    >>> cell("=1+1"), cell("adam"), cell(-1), cell("-1")
+    ("'=1+1", 'adam', -1, '-1')
+    """
+    if not isinstance(value, str) or not _FORMULA.match(value):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def uncell(text: str) -> str:
+    """The text of a cell that `cell` wrote."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.command.limit import named
-from noisewise.command.template import Template
-from noisewise.noise.diagnostics import CHECKS
-from noisewise.optimizer import Optimizer
-from noisewise.outlook import Outlook, constrained
-from noisewise.population import CONFIRMATION, RACE, SEARCH
-from noisewise.report import evaluations
+from noisewise.answer.outlook import Outlook, constrained
+from noisewise.answer.result import Result
+from noisewise.command.reading import named
+from noisewise.command.template import ANY_SEED, Template
+from noisewise.loop.optimizer import Optimizer
+from noisewise.measured.diagnostics import CHECKS
+from noisewise.measured.population import COMPARISON, CONFIRMATION, RACE, SEARCH
+from noisewise.problem.space import Choice, Space
+from noisewise.report import evaluations, versus
 from noisewise.report.evaluations import Evaluations
 from noisewise.report.importance import Importance, importances, modelled
+from noisewise.report.versus import Versus
 from noisewise.report.words import number, ranged, valued
-from noisewise.result import Result
-from noisewise.run import Run
-from noisewise.space import Choice, Space
+from noisewise.run.comparison import CHALLENGER, INCUMBENT
+from noisewise.run.run import Run
 
 #: Parts of the budget that are named even if there are none of them.
 _ALWAYS = ("new candidates", "re-evaluations", "confirming the answer", "not spent")
@@ -96,9 +98,11 @@ class Facts:
     outlook: Outlook
     #: None where no constraints are measured.
     limits: Limits | None
+    #: How the options of a list stand, as in a result; None without a list.
+    options: dict[str, list[Any]] | None
     budget: int
     spent: int
-    #: Evaluations that are still kept to measure the answer.
+    #: Evaluations still to come that measure the answer or choose it among finalists.
     kept: int
     generations: int
     #: Evaluations by what they were for.
@@ -117,8 +121,10 @@ class Facts:
     compared: int
     checks: list[Check]
     residuals: FloatArray
-    #: The command with the recommended values, if the run was one of a program.
+    #: The command with the recommended values, if the run was one of a program, and what to know
+    #: before using it.
     command: str
+    command_note: str
     #: Name of the function or the program that was minimised; empty if it is not known.
     objective: str
     seed: int | None
@@ -132,6 +138,13 @@ class Facts:
     x: FloatArray
     bounds: FloatArray
     space: Space | None
+    #: Today's setting beside what was found; None without an incumbent.
+    versus: Versus | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is something to recommend: a value, and no end without success."""
+        return not math.isnan(self.luckiest_value) and (self.success or not self.done)
 
     @property
     def constant(self) -> bool:
@@ -144,7 +157,7 @@ class Facts:
 def of(opt: Optimizer, title: str) -> Facts:
     """The facts of a run, ended or not. What `Optimizer.extra` says about names
     (``"space"``: `Space.texts`) and program (``"command"``) is used."""
-    result, run = opt.result(), opt._run
+    result, run = opt.result(), opt.state
     told = opt.method.explain(run.memory)
     space, history = _space(opt), dict(result.history)
     best = np.fmax if opt.maximize else np.fmin
@@ -171,9 +184,10 @@ def of(opt: Optimizer, title: str) -> Facts:
         kind=str(result.estimate),
         outlook=result.outlook,
         limits=_limits(result, opt.extra),
+        options=result.get("options"),
         budget=opt.budget,
         spent=opt.spent,
-        kept=run.ledger.reserve,
+        kept=run.ledger.reserve if run.final is None else run.ledger.budget - run.ledger.told,
         generations=int(result.nit),
         parts=_parts(run, int(result.n_confirmations) if opt.done else None),
         failures=int(result.n_failures),
@@ -187,15 +201,17 @@ def of(opt: Optimizer, title: str) -> Facts:
         checks=_checks(result.diagnostics),
         residuals=told.residuals,
         command=_command(opt.extra, recommended),
+        command_note=f"any seed does; here {ANY_SEED}" if opt.extra.get("seeds") else "",
         objective=_objective(opt),
         seed=run.seed,
-        began=_began(opt),
-        written=opt._written,
+        began=opt.about.began,
+        written=opt.written,
         ranges=_ranges(opt, space),
         evaluations=evaluations.of(run, -1.0 if opt.maximize else 1.0),
         x=result.x,
         bounds=np.array(run.setup.box.bounds),
         space=space,
+        versus=versus.of(result, lambda x: _named(space, x)),
     )
 
 
@@ -213,20 +229,14 @@ def _objective(opt: Optimizer) -> str:
     command = opt.extra.get("command")
     if isinstance(command, list) and command:
         return " ".join(str(word) for word in command)
-    kept = opt._about.get("objective")
-    name = kept.get("name") if isinstance(kept, dict) else None
-    return str(name).removeprefix("__main__.") if name else ""
-
-
-def _began(opt: Optimizer) -> float:
-    value = opt._about.get("began")
-    return float(value) if isinstance(value, int | float) else math.nan
+    kept = opt.about.objective or {}
+    return kept.get("name", "").removeprefix("__main__.")
 
 
 def _ranges(opt: Optimizer, space: Space | None) -> dict[str, str]:
     if space is not None:
         return {name: ranged(text) for name, text in space.texts.items()}
-    low, high = opt._run.setup.box.bounds
+    low, high = opt.state.setup.box.bounds
     return {
         f"x{j}": f"{number(a)} to {number(b)}" if a < b else "fixed"
         for j, (a, b) in enumerate(zip(low.tolist(), high.tolist(), strict=True), start=1)
@@ -237,20 +247,25 @@ def _ranges(opt: Optimizer, space: Space | None) -> dict[str, str]:
 def _parts(run: Run, confirmed: int | None) -> dict[str, int]:
     """Evaluations whose values are known, by what they were for, and the rest of the budget.
     ``confirmed`` of them are behind the estimate of a run that has ended."""
-    ledger, current, later = run.ledger, run.current, run.next
-    slots = [slot for _, slot in current.pending.values()] if current else []
-    waiting = {SEARCH: 0, RACE: 0, CONFIRMATION: 0}
-    if current is not None:
-        waiting[current.kind] = len(slots)
-    again = sum(slot > 0 for slot in slots) if waiting[SEARCH] else 0
-    ahead = len(later.pending) if later else 0
-    measured = ledger.confirmation - waiting[CONFIRMATION]
+    ledger = run.ledger
+    waiting = {SEARCH: 0, RACE: 0, CONFIRMATION: 0, COMPARISON: 0}
+    again = 0
+    for part in run.parts:
+        waiting[part.kind] += len(part.pending)
+        if part.kind == SEARCH:
+            again += sum(slot > 0 for _, slot in part.pending.values())
+    measured = ledger.confirmation - waiting[CONFIRMATION] - waiting[COMPARISON]
     behind = measured if confirmed is None else min(confirmed, measured)
+    both = 0
+    if run.comparison is not None:
+        both = sum(len(run.comparison.at(row)) for row in (INCUMBENT, CHALLENGER))
+        behind = 0
     parts = {
-        "new candidates": ledger.base - (waiting[SEARCH] - again) - ahead,
+        "new candidates": ledger.base - (waiting[SEARCH] - again),
         "re-evaluations": ledger.reevaluation - again,
         "choosing between finalists": ledger.race - waiting[RACE],
-        "measuring earlier answers": measured - behind,
+        "measuring earlier answers": measured - behind - both,
+        "comparing with today": both,
         "confirming the answer": behind,
         "not spent": ledger.budget - ledger.told,
     }
@@ -276,7 +291,7 @@ def _named(space: Space | None, x: FloatArray) -> dict[str, Any]:
 
 def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]:
     names = space.coordinates if space else [f"x{j}" for j in range(1, len(x) + 1)]
-    setup, deviations = opt._run.setup, opt.deviations
+    setup, deviations = opt.state.setup, opt.deviations
     box, found = setup.box, []
     for i, j in enumerate(np.flatnonzero(np.less(*box.bounds))):  # the others are fixed
         name, deviation = names[j], float(deviations[j])
@@ -295,15 +310,15 @@ def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]
 
 def _compared(run: Run) -> int:
     """Candidates that are compared; in many dimensions they would be too few."""
-    if not run.seen.size or run.setup.dimension > _COMPARED_UP_TO:
+    if not run.evidence.recent.size or run.setup.dimension > _COMPARED_UP_TO:
         return 0
-    return len(run.seen.points(_COMPARED)[1])
+    return len(run.evidence.recent.points(_COMPARED)[1])
 
 
 def _importances(run: Run, space: Space | None) -> list[Importance]:
     if not _compared(run):
         return []
-    X, values, generation = run.seen.points(_COMPARED)
+    X, values, generation = run.evidence.recent.points(_COMPARED)
     return importances(run.setup.box.outer(X), values, generation, space)
 
 

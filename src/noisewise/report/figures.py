@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise._types import BoolArray, FloatArray, IntArray
+from noisewise.problem.space import Float, Int, Space
 from noisewise.report.contours import contour
 from noisewise.report.evaluations import Evaluations
+from noisewise.report.importance import blocks
 from noisewise.report.landscape import CELLS, Band, Landscape
 from noisewise.report.svg import (
     BOTTOM,
@@ -20,11 +22,11 @@ from noisewise.report.svg import (
     TOP,
     WIDTH,
     Axis,
+    clipped,
     grid,
     limits,
     picture,
 )
-from noisewise.space import Choice, Space
 
 #: Size of the wide picture and of a map.
 _TALL, _SQUARE = 300.0, 340.0
@@ -51,21 +53,21 @@ class Coordinate:
     def value(self, u: FloatArray) -> FloatArray:
         """Values of the parameter at places of its column."""
         if self.log:
-            return np.asarray(self.zero * (self.one / self.zero) ** u)
+            low, high = math.log(self.zero), math.log(self.one)
+            return np.clip(np.exp(low + u * (high - low)), self.zero, self.one)
         return np.asarray(self.zero + u * (self.one - self.zero))
 
 
 def coordinates(space: Space | None, dimension: int) -> list[Coordinate]:
     """The numeric parameters that vary."""
+    columns = {name: at.start for name, at in blocks(dimension, space).items()}
     if space is None:
-        return [Coordinate(f"x{j + 1}", j) for j in range(dimension)]
-    found, column = [], 0
-    for name, p in space.parameters.items():
-        if p.width == 1 and not isinstance(p, Choice):
-            ends = (float(getattr(p, "low", 0.0)), float(getattr(p, "high", 1.0)))
-            found.append(Coordinate(name, column, *ends, bool(getattr(p, "log", False))))
-        column += p.width
-    return found
+        return [Coordinate(name, j) for name, j in columns.items()]
+    return [
+        Coordinate(name, columns[name], float(p.low), float(p.high), p.log)
+        for name, p in space.parameters.items()
+        if isinstance(p, (Float, Int)) and p.width
+    ]
 
 
 def values(
@@ -94,7 +96,7 @@ def values(
     early = zip(across.at(means[0]), up.at(means[1]), strict=True)
     line = "L".join(f"{a:.1f} {b:.1f}" for a, b in early if b == b)
     known += f'<path class="aside" d="M{line}"/>' if "L" in line else ""
-    inside = grid(across, up, "evaluations") + _clipped(
+    inside = grid(across, up, "evaluations") + clipped(
         f"values-{width:g}", across, up, dots + known
     )
     inside += _whisker(estimate, float(across.at(np.array([float(spent)]))[0]), up)
@@ -124,8 +126,7 @@ def _vertical(
     if not len(data):
         data = np.zeros(1)
     log = data.min() > 0.0 and data.max() > _LOG_FROM * data.min()
-    low, high = limits(np.log(data) if log else data)
-    low, high = (math.exp(low), math.exp(high)) if log else (low, high)
+    low, high = limits(data, bool(log))
     margin = 1.1 if log else 0.03 * (high - low)
     for v in sure:
         low, high = (
@@ -149,14 +150,6 @@ def _band(band: Band, across: Axis, up: Axis) -> str:
     return f'<path class="band" d="M{"L".join(edge)}Z"/><path class="main" d="M{line}"/>'
 
 
-def _clipped(name: str, across: Axis, up: Axis, inside: str) -> str:
-    return (
-        f'<clipPath id="clip-{name}"><rect x="{across.start:g}" y="{up.end - 3:g}" '
-        f'width="{across.end - across.start:g}" height="{up.start - up.end + 6:g}"/></clipPath>'
-        f'<g clip-path="url(#clip-{name})">{inside}</g>'
-    )
-
-
 def cut(
     land: Landscape, along: Coordinate, band: Band, seen: Evaluations, estimate: tuple[float, ...]
 ) -> str:
@@ -172,7 +165,7 @@ def cut(
     inside = dots + _band(shown, across, up)
     place = float(across.at(along.value(land.x[[j]]))[0])
     here = f'<line class="here" x1="{place:.1f}" x2="{place:.1f}" y1="{TOP:g}" y2="{up.start:g}"/>'
-    body = grid(across, up, along.name) + _clipped(f"cut-{j}", across, up, inside + here)
+    body = grid(across, up, along.name) + clipped(f"cut-{j}", across, up, inside + here)
     return picture(body, f"Expected value along {along.name}")
 
 
@@ -219,7 +212,7 @@ def plane(
         f'<pattern id="hatch-{name}" width="5" height="5" patternUnits="userSpaceOnUse" '
         'patternTransform="rotate(45)"><rect class="hatch" width="1.6" height="5"/></pattern>'
     )
-    body = hatch + _clipped(f"map-{name}", across, side, cells + lines + _dots(*places, 2.0) + here)
+    body = hatch + clipped(f"map-{name}", across, side, cells + lines + _dots(*places, 2.0) + here)
     title = f"Expected value over {right.name} and {up.name}"
     inside = body + grid(across, side, right.name, up.name)
     return picture(inside, title, "", _SQUARE, _SQUARE)

@@ -22,8 +22,10 @@ import numpy as np
 from scipy.special import gammaincc, ndtri
 
 from noisewise._types import FloatArray, IntArray
-from noisewise.optimizer import Optimizer
-from noisewise.space import Choice, Space
+from noisewise.loop.optimizer import Optimizer
+from noisewise.measured.samples import midranks
+from noisewise.problem.space import Choice, Space
+from noisewise.problem.values import LARGEST
 
 #: Fewer candidates than this, in generations large enough to count, tell nothing.
 _LEAST = 20
@@ -67,27 +69,20 @@ def importances(
 
 def modelled(opt: Optimizer, space: Space | None) -> list[Importance]:
     """The parameters by how much they matter to the model in charge; empty if there is none."""
-    free = np.less(*opt._run.setup.box.bounds)
+    free = np.less(*opt.state.setup.box.bounds)
     place = np.cumsum(free) - 1
-    blocks = {}
-    for name, columns in _blocks(opt.dimension, space).items():
-        block = np.array([place[j] for j in columns if free[j]], dtype=np.intp)
-        if len(block):
-            blocks[name] = block
-    found = opt.method.sensitivities(opt._run.memory, list(blocks.values()))
-    out = [Importance(name, *one) for name, one in zip(blocks, found, strict=True)] if found else []
+    every = blocks(opt.dimension, space).items()
+    found = {name: place[at][free[at]] for name, at in every}
+    varying = {name: block for name, block in found.items() if len(block)}
+    told = opt.method.sensitivities(opt.state.memory, list(varying.values()))
+    out = [Importance(name, *one) for name, one in zip(varying, told, strict=True)] if told else []
     return sorted(out, key=lambda i: -i.share)
 
 
-def _blocks(dimension: int, space: Space | None) -> dict[str, range]:
-    """Coordinates of each parameter."""
-    if space is None:
-        return {f"x{j + 1}": range(j, j + 1) for j in range(dimension)}
-    found, start = {}, 0
-    for name, p in space.parameters.items():
-        found[name] = range(start, start + p.width)
-        start += p.width
-    return found
+def blocks(dimension: int, space: Space | None) -> dict[str, slice]:
+    """Coordinates of each parameter; x1, x2, ... where they have no names."""
+    unnamed = {f"x{j + 1}": slice(j, j + 1) for j in range(dimension)}
+    return unnamed if space is None else space.blocks
 
 
 def _explained(blocks: list[tuple[FloatArray, FloatArray]]) -> tuple[float, float]:
@@ -120,27 +115,24 @@ def _left_over(A: FloatArray, z: FloatArray) -> tuple[float, int]:
 
 def _scores(values: FloatArray) -> FloatArray:
     """Normal scores of the ranks; equal values, all failures among them, share one."""
-    _, which, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (count.cumsum() - 0.5 * (count - 1))[which]
-    z = ndtri((ranks - 0.5) / len(values))
+    z = ndtri(midranks(values) / len(values))
     return np.asarray(z - z.mean())
 
 
 def _columns(X: FloatArray, space: Space | None) -> dict[str, FloatArray]:
     """The columns that stand for each parameter."""
-    if space is None:
-        return {f"x{j + 1}": _number(X[:, j]) for j in range(X.shape[1])}
-    U = np.array([space.encode(space.decode(x)) for x in X]).reshape(len(X), space.dimension)
-    found, start = {}, 0
-    for name, p in space.parameters.items():
-        block = U[:, start : start + p.width]
-        if p.width:  # it has more than one value
-            found[name] = block if isinstance(p, Choice) else _number(block[:, 0])
-        start += p.width
-    return found
+    parameters = {} if space is None else space.parameters
+    if space is not None:
+        X = np.array([space.encode(space.decode(x)) for x in X]).reshape(len(X), space.dimension)
+    return {
+        name: X[:, at] if isinstance(parameters.get(name), Choice) else _number(X[:, at.start])
+        for name, at in blocks(X.shape[1], space).items()
+        if at.start < at.stop  # it has more than one value
+    }
 
 
 def _number(u: FloatArray) -> FloatArray:
+    u = u / max(1.0, float(np.abs(u).max()) / LARGEST)  # its square must be finite
     return np.column_stack((u, u * u))
 
 

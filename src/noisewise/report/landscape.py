@@ -12,8 +12,8 @@ import numpy as np
 
 from noisewise._threads import single
 from noisewise._types import FloatArray, IntArray
-from noisewise.models.measurements import Measurements
-from noisewise.models.model import Fit, Model, local, refit
+from noisewise.gp.model import Fit, Model, local, normal_nodes, refit
+from noisewise.gp.values import Measurements
 
 #: Above so many parameters, and below so many successes in all or per parameter, a model says
 #: too little.
@@ -24,8 +24,6 @@ _NEWEST, _MOMENT = 300, 100
 _POINTS, CELLS, _MOMENTS = 41, 24, 16
 #: Standard deviations to either side of the mean in a 95 % band.
 _BAND = np.array([0.0, -1.96, 1.96])
-#: Nodes and weights of the mean over standard normal noise.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,8 @@ def _intervals(
     with single():
         mean, var = model.posterior.predict(U)
         levels = mean[:, None] + np.sqrt(var)[:, None] * _BAND
-        noise = np.sqrt(model.posterior.noise()) * _NODES
-        raw = model.warp.backward(levels[..., None] + noise) @ (_WEIGHTS / _WEIGHTS.sum())
+        nodes, weights = normal_nodes()
+        noise = np.sqrt(model.posterior.noise()) * nodes
+        raw = model.warp.backward(levels[..., None] + noise) @ weights
     middle, low, high = sign * raw.T
     return middle, np.minimum(low, high), np.maximum(low, high)

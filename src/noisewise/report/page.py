@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.outlook import rounded
+from noisewise.answer.outlook import rounded
 from noisewise.report import evaluations, sections
 from noisewise.report.facts import Facts
 from noisewise.report.pictures import Pictures, pictures
 from noisewise.report.sections import paragraph
-from noisewise.report.text import basis, constraints, estimate, luck, nothing
+from noisewise.report.text import basis, constraints, estimate, luck, nothing, use
 from noisewise.report.words import counted, day, lasting, number, sentence, valued
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -29,7 +29,9 @@ def page(facts: Facts, version: str = "", stamp: str = "") -> str:
     """The run as one HTML document; with a ``stamp`` it looks for a page with another one."""
     drawn = pictures(facts)
     parts = {
-        "": _answer(facts) + sections.warnings(facts),
+        "": _verdict(facts) + _answer(facts) + sections.warnings(facts),
+        "The options": sections.options(facts),
+        "Today's setting and the best that was found": _versus(facts),
         "How good is it, and would more help?": sections.more(facts),
         "How the run went": drawn.values + sections.happened(facts),
         "What the parameters do": drawn.landscape,
@@ -72,13 +74,15 @@ def _head(facts: Facts) -> str:
 
 def _answer(facts: Facts) -> str:
     command = (
-        f'<h3>Use it</h3><code aria-label="command">{escape(facts.command)}</code>'
-        if facts.command and not nothing(facts)
+        f'<h3>{escape(use(facts))}</h3><code aria-label="command">{escape(facts.command)}</code>'
+        if facts.command and facts.answered
         else ""
     )
     early = "" if facts.done else paragraph("The run has not ended yet.", "warning")
     so_far = "Recommended" if facts.done else "Recommended so far"
-    heading = f"Nothing to recommend{'' if facts.done else ' yet'}" if nothing(facts) else so_far
+    heading = (
+        f"Nothing to recommend{'' if facts.done else ' yet'}" if not facts.answered else so_far
+    )
     better = "larger is better" if facts.maximize else "smaller is better"
     return (
         f'{early}<h2>{heading}</h2><div class="answer"><div>{_recommended(facts)}</div>'
@@ -87,6 +91,17 @@ def _answer(facts: Facts) -> str:
         f"{paragraph(sentence(basis(facts)), 'soft')}{paragraph(constraints(facts))}</div></div>"
         f"{command}"
     )
+
+
+def _verdict(facts: Facts) -> str:
+    """Whether it is better than today's setting."""
+    if facts.versus is None:
+        return ""
+    return f'<p class="big">{escape(sentence(facts.versus.verdict))}</p>'
+
+
+def _versus(facts: Facts) -> str:
+    return "" if facts.versus is None else facts.versus.as_html()
 
 
 def _shown(facts: Facts) -> str:

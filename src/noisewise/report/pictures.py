@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.outlook import ENOUGH
+from noisewise.answer.outlook import ENOUGH
 from noisewise.report import figures, landscape, svg
 from noisewise.report.facts import Facts
 from noisewise.report.figures import Coordinate
@@ -25,6 +25,10 @@ _CAPTIONS = {
     "population": "Candidates per generation; more of them average noise out.",
     "c_mean": "Part of each step that is taken; smaller parts average noise out.",
 }
+_MAPS = (
+    "The same model over two parameters at a time: the stronger the colour, the better the value. "
+    "Lines join equal values, hatched parts are little known, the ring is the recommendation."
+)
 
 
 @dataclass
@@ -96,7 +100,7 @@ def _values(facts: Facts, band: Band | None, out: Pictures) -> str:
     if "values" in out.readings:
         out.readings["values-narrow"] = out.readings["values"]
     keys = [('<circle class="dots" cx="13" cy="5" r="3"/>', "one evaluation")]
-    if "finalist" in facts.evaluations.purpose or "confirmation" in facts.evaluations.purpose:
+    if {"finalist", "confirmation", "comparison"} & set(facts.evaluations.purpose):
         keys.append(
             ('<circle class="final" cx="13" cy="5" r="3"/>', "one of a finalist or the answer")
         )
@@ -165,7 +169,7 @@ def _landscape(facts: Facts, land: Landscape) -> str:
     return (
         _said(facts, land, clear, ranked)
         + f'<div class="figures">{drawn}</div>'
-        + (_maps_said(facts) + f'<div class="figures maps">{maps}</div>' if maps else "")
+        + (f'<p class="soft">{_MAPS}</p><div class="figures maps">{maps}</div>' if maps else "")
     )
 
 
@@ -182,15 +186,6 @@ def _said(facts: Facts, land: Landscape, clear: list[Coordinate], ranked: list[C
     if none:
         said += f" No visible effect there: {', '.join(none)}."
     return f'<p class="soft">{escape(said)}</p>'
-
-
-def _maps_said(facts: Facts) -> str:
-    said = (
-        "The same model over two parameters at a time: the stronger the colour, the better the "
-        "value. Lines join equal values, hatched parts are little known, the ring is the "
-        "recommendation."
-    )
-    return f'<p class="soft">{said}</p>'
 
 
 def _figure(

@@ -10,7 +10,7 @@ import numpy as np
 from noisewise.errors import install
 
 if TYPE_CHECKING:
-    from noisewise.result import Result
+    from noisewise.answer.result import Result
 
 
 def plot(result: Result) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, TextIO
 
+from noisewise.report import logger
 from noisewise.report.bar import Bar
-from noisewise.report.words import brief
+from noisewise.report.words import brief, gains
 
 if TYPE_CHECKING:
-    from noisewise.optimizer import Optimizer
+    from noisewise.loop.optimizer import Optimizer
 
 #: Seconds between two updates of the bar.
 _EVERY = 0.1
@@ -37,5 +39,12 @@ class Progress:
             self._bar.finish(self._opt.spent, self._words)
 
     def _words(self) -> str:
-        best = self._opt.recommend()
-        return brief(best.fun, best.interval)
+        result = self._opt.result()
+        shown = "" if math.isnan(result.fun) else brief(result.fun, result.interval)
+        smallest = result.get("smallest_gain", math.nan)
+        return "  ".join(filter(None, (shown, gains(smallest) if smallest > 0.0 else "")))
+
+
+def progress(opt: Optimizer) -> Progress:
+    """A bar on stderr, or lines for the logger."""
+    return Progress(opt, True, logger.stream())

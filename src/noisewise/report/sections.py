@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from noisewise.answer import options as standings
 from noisewise.report import svg
 from noisewise.report.facts import Facts, Spread
 from noisewise.report.pictures import thinned
@@ -18,12 +19,15 @@ from noisewise.report.words import counted, ended, number, sentence
 _SEEN = 0.005
 #: Most rows of the table of generations.
 _ROWS = 40
+#: Options of a list that are shown.
+_OPTIONS = 20
 #: Classes of the parts of the budget.
 _COLOURS = {
     "new candidates": "p0",
     "re-evaluations": "p1",
     "choosing between finalists": "p2",
     "measuring earlier answers": "p4",
+    "comparing with today": "p3",
     "confirming the answer": "p3",
     "not spent": "free",
 }
@@ -52,6 +56,27 @@ def warnings(facts: Facts) -> str:
 def more(facts: Facts) -> str:
     """How good the answer is and what a larger budget would buy."""
     return "".join(map(paragraph, prospects(facts)))
+
+
+def options(facts: Facts) -> str:
+    """How the options of a list stand: a table of the best of them."""
+    if facts.options is None or not facts.spent:
+        return ""
+    head, *rows = standings.rows(facts.options, _OPTIONS)
+    table = "".join(
+        f"<tr><td class=name><bdi>{escape(row[0])}</bdi></td>"
+        f"{''.join(f'<td class=n>{escape(cell)}</td>' for cell in row[1:])}</tr>"
+        for row in rows
+    )
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    rest = len(facts.options["option"]) - len(rows)
+    said = (
+        "Evaluations of the search. The mean of the best option is too good to be true, because it "
+        "was chosen for it; the shrunk mean is not. The estimate above has evaluations of its own."
+    )
+    said += f" {counted(rest, 'option')} more, each with a smaller chance." if rest > 0 else ""
+    shown = f'<div class="wide"><table><tr>{names}</tr>{table}</table></div>'
+    return shown + paragraph(said, "soft")
 
 
 def happened(facts: Facts) -> str:

@@ -22,6 +22,8 @@ LEFT, RIGHT, TOP, BOTTOM = 52.0, 22.0, 12.0, 42.0
 _LOG_FROM = 20.0
 #: With more values than this, an axis leaves out what lies far from most of them.
 _MANY = 30
+#: Ends of axes are at most as large as this, and their logarithms: sums and powers stay finite.
+_MOST, _LOG_MOST = 1e307, math.log(1e307)
 
 
 @dataclass(frozen=True)
@@ -86,16 +88,20 @@ def draw(chart: Chart, x: FloatArray) -> str:
     up = _up(chart)
     px = across.at(x)
     lines = "".join(_line(series, px, up.at(series.values)) for series in chart.series)
-    marks = "".join(mark(up, level, label) for level, label in chart.marks)
-    clip = f"clip-{chart.name}"
-    plot = (
-        f'<clipPath id="{clip}"><rect x="{LEFT:g}" y="{TOP - 3:g}" '
-        f'width="{WIDTH - LEFT - RIGHT:g}" height="{HEIGHT - TOP - BOTTOM + 6:g}"/></clipPath>'
-        f'<g clip-path="url(#{clip})">{lines}{marks}</g>'
-    )
+    marks = "".join(_mark(up, level, label) for level, label in chart.marks)
+    plot = clipped(chart.name, across, up, lines + marks)
     cursor = f'<line class="cursor" x1="0" x2="0" y1="{TOP:g}" y2="{HEIGHT - BOTTOM:g}"/>'
     inside = grid(across, up, "evaluations") + plot + cursor
     return picture(inside, chart.title, f' data-left="{LEFT:g}" data-right="{WIDTH - RIGHT:g}"')
+
+
+def clipped(name: str, across: Axis, up: Axis, inside: str) -> str:
+    """What is ``inside`` the axes, cut off a little beyond them."""
+    return (
+        f'<clipPath id="clip-{name}"><rect x="{across.start:g}" y="{up.end - 3:g}" '
+        f'width="{across.end - across.start:g}" height="{up.start - up.end + 6:g}"/></clipPath>'
+        f'<g clip-path="url(#clip-{name})">{inside}</g>'
+    )
 
 
 def histogram(values: FloatArray, title: str, label: str) -> str:
@@ -143,9 +149,9 @@ def _line(series: Series, px: FloatArray, py: FloatArray) -> str:
     return f'<path class="{html.escape(series.look)}" d="{path}"/>'
 
 
-def mark(up: Axis, level: float, label: str, across: Axis | None = None) -> str:
+def _mark(up: Axis, level: float, label: str) -> str:
     """A horizontal line with a label at its left end."""
-    left, right = (LEFT, WIDTH - RIGHT) if across is None else (across.start, across.end)
+    left, right = LEFT, WIDTH - RIGHT
     y = float(up.at(np.array([level]))[0])
     if math.isnan(y):
         return ""
@@ -189,17 +195,20 @@ def _up(chart: Chart) -> Axis:
     if len(data) == 0:
         data = np.zeros(1)
     log = chart.log and float(data.min()) > 0.0 and _LOG_FROM * data.min() < data.max()
-    low, high = limits(np.log(data) if log else data)
-    if log:
-        low, high = math.exp(low), math.exp(high)
+    low, high = limits(data, log)
     if not log:
         low = chart.low if chart.low is not None else low
         high = max(float(data.max()), chart.high) if chart.high is not None else high
     return Axis(low, high, HEIGHT - BOTTOM, TOP, log)
 
 
-def limits(data: FloatArray) -> tuple[float, float]:
-    """Limits of an axis for ``data``, without what lies far out of many values."""
+def limits(data: FloatArray, log: bool = False) -> tuple[float, float]:
+    """Limits of an axis for ``data``, without what lies far out of many values; all numbers that
+    it needs are finite."""
+    if log:
+        low, high = limits(np.log(data))
+        return math.exp(max(low, -_LOG_MOST)), math.exp(min(high, _LOG_MOST))
+    data = np.clip(data, -_MOST, _MOST)
     least, most = float(data.min()), float(data.max())
     lower, upper = (float(q) for q in np.quantile(data, (0.1, 0.9)))
     if len(data) > _MANY and upper > lower:

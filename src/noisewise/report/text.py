@@ -6,8 +6,10 @@ import math
 import textwrap
 from typing import Any
 
-from noisewise.outlook import Outlook, estimated
+from noisewise.answer import options
+from noisewise.answer.outlook import Outlook, estimated
 from noisewise.report.facts import Facts, Limits
+from noisewise.report.versus import Versus
 from noisewise.report.words import counted, ended, number, printable, sentence, valued
 
 
@@ -15,9 +17,13 @@ def summary(facts: Facts) -> str:
     """The answer first, then what is behind it; lines of at most 80 characters or so."""
     width = max(map(len, facts.recommended))
     rows = [f"  {name:<{width}}  {valued(v)}" for name, v in facts.recommended.items()]
-    lines = [*_wrapped(_heading(facts)), *map(printable_row, rows)]
+    lines = [] if facts.versus is None else [*_compared(facts.versus), ""]
+    lines += [*_wrapped(_heading(facts)), *map(printable_row, rows)]
     lines += ["", *_wrapped(f"Estimate: {estimate(facts)}: {basis(facts)}")]
     lines += _wrapped(constraints(facts))
+    if facts.options is not None:
+        listed = ["", "Options:", *(f"  {line}" for line in options.lines(facts.options)), ""]
+        lines += [printable_row(line) for line in listed]
     for said in prospects(facts):
         lines += _wrapped(said)
     lines += _wrapped(f"Luckiest: {luck(facts)}")
@@ -25,9 +31,17 @@ def summary(facts: Facts) -> str:
     lines += _wrapped(f"Method: {facts.method}; {facts.message}.")
     for warning in facts.warnings:
         lines += _wrapped(f"Warning: {ended(warning)}")
-    if facts.command and not nothing(facts):
-        lines += ["", "Use it:", f"  {printable(facts.command)}"]
+    if facts.command and facts.answered:
+        lines += ["", f"{use(facts)}:", f"  {printable(facts.command)}"]
     return "\n".join(lines)
+
+
+def _compared(versus: Versus) -> list[str]:
+    """The answer to the question whether it is better than today, and both settings."""
+    lines = [line for said in versus.sentences for line in _wrapped(said)]
+    for name, setting in (("Today", versus.rows()[0][1]), ("Best found", versus.rows()[0][2])):
+        lines += _wrapped(f"{name}: {setting}.")
+    return lines
 
 
 def nothing(facts: Facts) -> bool:
@@ -35,9 +49,16 @@ def nothing(facts: Facts) -> bool:
     return math.isnan(facts.luckiest_value)
 
 
+def use(facts: Facts) -> str:
+    """The words above the command with the recommended values."""
+    return f"Use it ({facts.command_note})" if facts.command_note else "Use it"
+
+
 def _heading(facts: Facts) -> str:
     if nothing(facts):
         return "Nothing to recommend: no evaluation has succeeded. The search stands at:"
+    if not facts.answered:
+        return "Nothing to recommend: the run ended without success. The search stands at:"
     return "Recommended:" if facts.done else "Recommended so far:"
 
 
@@ -54,7 +75,14 @@ def estimate(facts: Facts) -> str:
     """The estimate with its interval, as everywhere."""
     if math.isnan(facts.value):
         return "unknown"
+    if awaited(facts):
+        return f"{number(facts.value)} (not measured yet)"
     return estimated(facts.value, facts.interval, facts.kind, facts.measured, facts.measured_failed)
+
+
+def awaited(facts: Facts) -> bool:
+    """Whether the answer is not measured, but will be."""
+    return not (facts.confirmed or facts.done) and facts.kept > 0
 
 
 def constraints(facts: Facts) -> str:
@@ -64,7 +92,7 @@ def constraints(facts: Facts) -> str:
 
 def prospects(facts: Facts) -> list[str]:
     """How good the answer is and whether more evaluations would help, in sentences."""
-    if nothing(facts) or not facts.done:
+    if not (facts.answered and facts.done):
         return []
     return [f"{sentence(said)}." for said in facts.outlook.sentences()]
 
@@ -84,7 +112,7 @@ def basis(facts: Facts) -> str:
         return "no noise was seen."
     if facts.confirmed:
         return f"the {facts.kind} of {values} of this point."
-    if not facts.done and facts.kept:
+    if awaited(facts):
         kept = counted(facts.kept, "evaluation")
         return f"what the method expects here so far; kept to measure the answer: {kept}."
     return (
@@ -134,8 +162,10 @@ def as_data(facts: Facts) -> dict[str, Any]:
         "interval": [known(end) for end in facts.interval],
         "confirmed": facts.confirmed,
         "confirmations": {"n": facts.measured, "failed": facts.measured_failed},
+        "comparison": None if facts.versus is None else facts.versus.as_data(),
         "outlook": _prospects(facts.outlook),
         "constraints": _constraints(facts.limits),
+        "options": _options(facts.options),
         "luckiest": {"parameters": facts.luckiest, "value": known(facts.luckiest_value)},
         "budget": facts.budget,
         "spent": facts.spent,
@@ -161,6 +191,12 @@ def _constraints(found: Limits | None) -> dict[str, Any] | None:
         "feasible": found.feasible,
         "probability": known(found.chance),
     }
+
+
+def _options(found: dict[str, list[Any]] | None) -> dict[str, list[Any]] | None:
+    if found is None:
+        return None
+    return found | {name: [known(v) for v in found[name]] for name in ("mean", "shrunk", "chance")}
 
 
 def _prospects(found: Outlook) -> dict[str, Any]:

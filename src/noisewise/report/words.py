@@ -7,7 +7,8 @@ import math
 import time
 from typing import Any, TextIO
 
-from noisewise.outlook import rounded
+from noisewise.answer.outlook import rounded
+from noisewise.answer.sentences import counted as counted
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -28,6 +29,11 @@ def brief(value: float, interval: tuple[float, float]) -> str:
     return f"f ≈ {said} ({low} to {high})"
 
 
+def gains(smallest: float) -> str:
+    """What the comparison with today's setting can show, on a line of progress."""
+    return f"shows gains from {smallest:.2g}"
+
+
 def sentence(text: str) -> str:
     """``text`` with a capital at its beginning."""
     return text[:1].upper() + text[1:]
@@ -38,17 +44,15 @@ def ended(text: str) -> str:
     return text if text.endswith("?") else f"{text}."
 
 
-def counted(n: int, thing: str) -> str:
-    """A number of things: 1 failure, 2 failures."""
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
-
-
 def ranged(text: str) -> str:
     """A range as the command line writes it, for people.
 
     >>> ranged("0.1..1.0:log"), ranged("1..8:int"), ranged("a,b,c"), ranged("[true, null]")
     ('0.1 to 1, log', '1 to 8, whole', 'a, b or c', 'True or None')
     """
+    text, when, said = text.partition(" when ")
+    if when:
+        return f"{ranged(text)} (when {said})"
     ends, *more = text.split(":")
     if ".." not in ends or ends[:1] in "[{":
         return _listed(text)

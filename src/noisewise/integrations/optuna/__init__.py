@@ -6,13 +6,13 @@
 
 See docs/guides/optuna.md. The package, from outside to inside:
 
-- `sampler`: what Optuna calls; `waiting` is what a worker does while others are at work;
+- `sampler`: what Optuna calls, and what a worker does while others are at work;
 - `recommendation`: the parameters to use, and what they are worth;
 - `view`: a study's run as one worker knows it, and how workers share it;
 - `records` and `settings`: what is kept in the storage;
 - `transfer`: runs as studies, and studies as data for a run;
 - `replay`: the run itself, rebuilt from the values on record;
-- `distributions` and `points`: Optuna's search spaces as ours, and where trials are in them.
+- `distributions`: Optuna's search spaces as ours, and where trials are in them.
 """
 
 from noisewise.integrations.optuna.recommendation import Recommended, recommended_params

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
+from noisewise.answer.outlook import estimated
 from noisewise.integrations._extra import extra
 from noisewise.integrations.optuna import records
 from noisewise.integrations.optuna.view import View, latest
-from noisewise.noise.background import Background
-from noisewise.noise.estimate import Estimate, estimate
-from noisewise.outlook import estimated
+from noisewise.measured.estimate import Estimate, estimate
+from noisewise.measured.evidence import Evidence
 
 optuna = extra("optuna")
 
@@ -56,13 +56,23 @@ class Recommended:
     interval: tuple[float, float] = (math.nan, math.nan)
     kind: str = "unknown"
     n_failures: int = 0
+    #: Only with an incumbent: how much better the best that was found is than today's parameters
+    #: (positive: better) with a 95 % interval, whether today's are recommended, and all of it in a
+    #: sentence.
+    improvement: float = math.nan
+    improvement_interval: tuple[float, float] = (math.nan, math.nan)
+    kept: bool | None = None
+    verdict: str = ""
+    #: Where a single categorical parameter is searched: how its choices stand, columns by name as
+    #: in ``options`` of a `noisewise.Result`; else None.
+    options: dict[str, list[Any]] | None = None
 
     def __str__(self) -> str:
         n = self.n_values + self.n_failures
         said = estimated(self.value, self.interval, self.kind, n, self.n_failures)
         if self.n_failures and not self.n_values:
             said += f"; {self.n_failures} trials of it failed"
-        return f"{self.params}: {said}"
+        return f"{self.params}: {said}" + (f"; {self.verdict}" if self.verdict else "")
 
 
 def recommended_params(study: Any) -> Recommended:
@@ -90,12 +100,35 @@ def recommended_params(study: Any) -> Recommended:
     n = int(np.isfinite(measured).sum())
     failures, n = len(measured) - n, n if n >= 2 else 0
     found = Estimate(best.fun, best.fun_se, *best.interval, best.kind)
-    if n:
+    today = _today(view)
+    result = view.replay.result()
+    if today and result.n_confirmations > n + failures and np.array_equal(result.x, best.x):
+        failures = result.n_confirmations_failed
+        n = result.n_confirmations - failures
+    elif n:
         found = estimate(measured, background=_noise(study, view))
     params |= view.points.named.decode(best.x)
     value, *ends = (records.minimised(study, v) for v in (found.value, found.low, found.high))
     low, high = sorted(ends)
-    return Recommended(params, value, found.se, n, (low, high), found.kind, failures)
+    options = _options(study, view)
+    today["options"] = options
+    return Recommended(params, value, found.se, n, (low, high), found.kind, failures, **today)
+
+
+def _options(study: Any, view: View) -> dict[str, list[Any]] | None:
+    """How the choices stand where they are a list."""
+    found: dict[str, list[Any]] | None = view.replay.result().get("options")
+    if found is not None:
+        for name in ("mean", "shrunk"):
+            found[name] = [records.minimised(study, v) for v in found[name]]
+    return found
+
+
+def _today(view: View) -> dict[str, Any]:
+    """What the comparison with today's parameters says, where there is one."""
+    result = view.replay.result()
+    names = ("improvement", "improvement_interval", "kept", "verdict")
+    return {name: result[name] for name in names} if "verdict" in result else {}
 
 
 def measure(study: Any, trial: Any, view: View, waited: float) -> dict[str, Any]:
@@ -130,10 +163,10 @@ def _measured(study: Any, view: View, x: FloatArray, rest: dict[str, Any]) -> li
     ]
 
 
-def _noise(study: Any, view: View) -> Background:
+def _noise(study: Any, view: View) -> Evidence:
     """What the values that the run has learnt from say about the noise."""
     values = np.array([records.minimised(study, trial.value) for trial in view.learnt(study)])
-    seen = Background()
+    seen = Evidence()
     for i in range(0, len(values), _ROUND):
         seen = seen.saw(values[i : i + _ROUND])
     return seen
@@ -171,7 +204,7 @@ def _best_near(study: Any, view: View, x: FloatArray, trials: Sequence[Any]) -> 
     alike = [
         (trial, point)
         for trial, point in placed
-        if all(trial.params[name] == meant[name] for name in choices)
+        if all(trial.params.get(name) == meant.get(name) for name in choices)
     ]
     near = sorted(alike or placed, key=lambda pair: float(np.linalg.norm(pair[1] - x)))
     near = near[: max(_NEAR, math.ceil(_NEAR_SHARE * len(near)))]

@@ -29,8 +29,13 @@ from noisewise.integrations._extra import extra
 
 optuna = extra("optuna")
 
+#: Which points a run asks for, given its settings and values. A study whose run has another
+#: version cannot be gone on with: its trials are data of a new run.
+STREAM = 4
 #: The trial attribute that holds the mark, and the start of the study attributes' names.
-MARK = "noisewise"
+MARK = f"noisewise:{STREAM}"
+#: The same of versions before there was a number.
+_EARLIER = "noisewise"
 
 
 def trials(study: Any) -> list[Any]:
@@ -60,32 +65,31 @@ def minimised(study: Any, value: float) -> float:
     return -value if study.direction == optuna.study.StudyDirection.MAXIMIZE else value
 
 
-def attribute(space: Mapping[str, Any]) -> str:
-    """Name of the study attribute that holds the settings of the run over ``space``."""
-    return f"{MARK}:{_digest(_space_json(space))}"
+def attribute(space: Mapping[str, Any], when: Mapping[str, Any]) -> str:
+    """Name of the study attribute that holds the settings of the run over ``space`` with these
+    conditions."""
+    return f"{MARK}:{_digest([_space_json(space), when])}"
 
 
 def settings(study: Any, name: str) -> dict[str, Any] | None:
     """The settings kept in the study attribute ``name``."""
     found: dict[str, Any] | None = study._storage.get_study_system_attrs(study._study_id).get(name)
-    return None if found is None else _checked(study, found)
+    return found
 
 
-def _checked(study: Any, kept: dict[str, Any]) -> dict[str, Any]:
-    """Settings that this version can read."""
-    if "until" not in kept:
-        raise ValueError(
-            f"study {study.study_name!r} has a search of noisewise 0.1; to go on, make a new study "
-            "and give it the trials with study.add_trials"
-        )
-    return kept
+def has_earlier(study: Any) -> bool:
+    """Whether a version of noisewise that this one cannot go on from has searched in the study."""
+    attributes = study._storage.get_study_system_attrs(study._study_id)
+    return any(
+        name.startswith(f"{_EARLIER}:") and not name.startswith(f"{MARK}:") for name in attributes
+    )
 
 
 def runs(study: Any) -> dict[str, dict[str, Any]]:
     """The settings of all runs of a study."""
     attributes = study._storage.get_study_system_attrs(study._study_id)
     found = [kept for name, kept in attributes.items() if name.startswith(f"{MARK}:")]
-    return {kept["run"]: _checked(study, kept) for kept in found}
+    return {kept["run"]: kept for kept in found}
 
 
 def keep_settings(study: Any, name: str, kept: Mapping[str, Any]) -> None:

@@ -13,13 +13,19 @@ from typing import final
 import numpy as np
 
 from noisewise._types import FloatArray
+from noisewise.answer.recommendation import Recommendation
+from noisewise.answer.result import Result
+from noisewise.loop.optimizer import Optimizer
 from noisewise.methods import Method
-from noisewise.optimizer import Optimizer, Recommendation
+from noisewise.problem.space import Space
+from noisewise.run.comparison import SMALLEST
 
 #: First budget of a run without a budget: this many evaluations, and this many per coordinate.
 _FIRST, _FIRST_PER_COORDINATE = 100, 20
 #: Step size of a stage that starts from an earlier recommendation, relative to the first.
 _LATER_SIGMA = 0.5
+#: Trials that measure a point which nobody else may have sampled elsewhere.
+_FIXED = ("confirmation", "comparison")
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,10 @@ class Settings:
     workers: int
     budgets: tuple[int, ...] | None
     data: tuple[FloatArray, FloatArray] | None = None
+    #: What the coordinates are; None: numbers.
+    space: Space | None = None
+    #: Today's setting, which every stage compares with what it finds.
+    incumbent: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -71,23 +81,21 @@ class Replay:
             budget = first * 2**self._stage
         else:
             budget = s.budgets[self._stage]
+        today = s.incumbent if budget >= SMALLEST else None
         bounds = (np.zeros(len(x0)), np.ones(len(x0)))
         return Optimizer(
             x0,
             budget=budget,
-            bounds=bounds,
+            bounds=bounds if s.space is None else None,
+            space=s.space,
             sigma0=sigma0,
             method=s.method,
             rng=rng,
-            workers=s.workers,
-            confirm=0,
+            batch=_batch(s),
+            confirm=0 if today is None else "auto",
+            incumbent=today,
             data=s.data if self._stage == 0 else None,
         )
-
-    @property
-    def over(self) -> bool:
-        """Whether the run waits for nothing any more."""
-        return self._opt.done
 
     @property
     def gave_up(self) -> bool:
@@ -113,12 +121,10 @@ class Replay:
         one that is farther away than samples are is moved towards the mean (Hansen 2011, Injecting
         external solutions into CMA-ES)."""
         opt, n = self._opt, len(x)
-        search = opt.method.distribution(opt._run.memory)
-        if search is None or len(opt.method.origin(opt._run.memory)) == 0:
+        search = opt.method.distribution(opt.state.memory)
+        if search is None or len(opt.method.origin(opt.state.memory)) == 0:
             return x
-        step = (x - search.mean) / search.sigma
-        C = search.C if search.C.ndim == 2 else np.diag(search.C)
-        length = math.sqrt(float(step @ np.linalg.solve(C, step)))
+        length = float(np.linalg.norm(search.whiten((x - search.mean)[None]))) / search.sigma
         most = math.sqrt(n) + 2.0 * n / (n + 2.0)
         return x if length <= most else search.mean + (x - search.mean) * (most / length)
 
@@ -134,6 +140,10 @@ class Replay:
             return self._earlier
         return self._opt.recommend()
 
+    def result(self) -> Result:
+        """What the present stage has come to."""
+        return self._opt.result()
+
     def _ask(self) -> None:
         """Open all that can be evaluated now, as far as it is not open yet."""
         s = self.settings
@@ -146,10 +156,15 @@ class Replay:
             rng = np.random.SeedSequence([s.seed, self._stage])
             self._opt = self._optimizer(self._earlier.x, _LATER_SIGMA * s.sigma0, rng)
         for trial in self._opt.ask():
-            part = self._opt._search.holder(trial.id)
-            assert part is not None
-            row = None if trial.kind == "confirmation" else self._opt.candidate(trial.id)
+            row = None if trial.kind in _FIXED else self._opt.candidate(trial.id)
             # Not where other evaluations of the same candidate are under way.
-            placeable = trial.kind == "candidate" and part.samples.values.shape[1] == 1
+            placeable = trial.kind == "candidate" and self._opt.is_only_value(trial.id)
             id = self._offset + trial.id
             self.open[id] = Offer(id, trial.x, trial.kind, row, placeable)
+
+
+def _batch(s: Settings) -> int | None:
+    """Trials that are open at a time: each worker rebuilds the run from what it reads, so the order
+    in which values come must leave no trace. At most a population that the user chose."""
+    most = getattr(s.method, "population", None) or s.workers
+    return min(s.workers, most) if s.workers > 1 else None

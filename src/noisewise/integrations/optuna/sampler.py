@@ -6,6 +6,7 @@ import math
 import threading
 import time
 import warnings
+import zlib
 from collections.abc import Mapping
 from typing import Any, final
 
@@ -14,11 +15,17 @@ import numpy as np
 from noisewise._check import positive_real, shown
 from noisewise.integrations._extra import extra
 from noisewise.integrations.optuna import recommendation, records
-from noisewise.integrations.optuna.distributions import searchable
-from noisewise.integrations.optuna.settings import Wanted, check_start, encoded
+from noisewise.integrations.optuna.distributions import (
+    conditions,
+    distribution,
+    parameter,
+    searchable,
+)
+from noisewise.integrations.optuna.settings import Wanted, check_incumbent, check_start, encoded
 from noisewise.integrations.optuna.view import View, latest
 from noisewise.integrations.optuna.waiting import Waiting
 from noisewise.methods import Method
+from noisewise.problem.space import Space
 
 optuna = extra("optuna")
 _BaseSampler: Any = optuna.samplers.BaseSampler
@@ -49,7 +56,8 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     workers
         How many trials run at the same time; methods make generations that fill them.
     search_space
-        Distributions by name, where they are known beforehand; None: learnt from the first
+        Distributions by name, where they are known beforehand, or a `noisewise.Space`, whose
+        parameters may apply only ``when`` others have certain values; None: learnt from the first
         completed trial, which is drawn at random.
     x0
         Parameters to start at; the middle of every range that is left out.
@@ -61,6 +69,10 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     independent_sampler
         For parameters that not every trial has; None: ``optuna.samplers.RandomSampler``. Where
         the recommendation is measured, they have the values that it recommends.
+    incumbent
+        Today's parameters, all by name: the search starts there, and about 40 % of ``n_trials``,
+        which must be given, measure them beside what was found. They are recommended unless the
+        others are shown to be better; see `recommended_params`.
 
     Examples
     --------
@@ -80,24 +92,30 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         seed: int | None = None,
         method: str | Method = "auto",
         workers: int = 1,
-        search_space: Mapping[str, Any] | None = None,
+        search_space: Mapping[str, Any] | Space | None = None,
         x0: Mapping[str, Any] | None = None,
         sigma0: float = 0.3,
         overdue: float | None = None,
         independent_sampler: Any = None,
+        incumbent: Mapping[str, Any] | None = None,
     ) -> None:
+        #: Conditions of parameters, by name.
+        self._when = conditions(search_space) if isinstance(search_space, Space) else {}
         self._search_space = _checked_space(search_space)
-        self._wanted = Wanted(n_trials, seed, encoded(method), workers, x0, sigma0)
+        self._wanted = Wanted(n_trials, seed, encoded(method), workers, x0, sigma0, incumbent)
         if self._search_space is not None:
-            check_start(self._wanted.x0, self._search_space)
+            check_start(self._wanted.x0, self._search_space, self._when)
+            check_incumbent(incumbent, self._search_space, self._when)
         self._overdue = None if overdue is None else positive_real("overdue", overdue)
         if not isinstance(independent_sampler, _BaseSampler | None):
             raise ValueError(
                 f"independent_sampler must be an Optuna sampler or None, got "
                 f"{shown(independent_sampler)}"
             )
-        default = optuna.samplers.RandomSampler(seed=None if seed is None else seed % 2**32)
-        self._independent = independent_sampler or default
+        self._independent = independent_sampler or optuna.samplers.RandomSampler()
+        #: What random parameters follow from; None: the independent sampler draws them.
+        self._seed = seed if independent_sampler is None else None
+        self._chosen = independent_sampler is not None
         self._forget()
 
     def _forget(self) -> None:
@@ -115,10 +133,22 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         #: Which thread asked for which trial that is not told yet.
         self._asked: dict[int, int] = {}
         self._warned = False
+        #: What the newest trial searches, and what it was said of that is drawn at random.
+        self._searched: set[str] = set()
+        self._random: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be read from the storage again stays at home.
-        own = ("_lock", "_study", "_intersection", "_view", "_asked", "_warned")
+        own = (
+            "_lock",
+            "_study",
+            "_intersection",
+            "_view",
+            "_asked",
+            "_warned",
+            "_searched",
+            "_random",
+        )
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -130,11 +160,14 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
 
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
         if self._search_space is not None:
+            self._searched = set(self._search_space)
             return dict(self._search_space)
         with self._lock:
             self._turn_to(study)
             found = self._intersection.calculate(study)
-        return searchable(found)
+        found = searchable(found)
+        self._searched = set(found)
+        return found
 
     def sample_relative(
         self, study: Any, trial: Any, search_space: dict[str, Any]
@@ -174,7 +207,30 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         kept = records.mark(trial).get("rest", {}).get(param_name)
         if kept is not None and param_distribution._contains(kept):
             return param_distribution.to_external_repr(kept)
-        return self._independent.sample_independent(study, trial, param_name, param_distribution)
+        self._say_what_is_random(param_name, param_distribution)
+        sampler = self._independent
+        if self._seed is not None:
+            seed = _seed_of(self._seed, trial.number, param_name)
+            sampler = optuna.samplers.RandomSampler(seed)
+        return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def _say_what_is_random(self, name: str, distribution: Any) -> None:
+        """Warn of a parameter that could be searched and is not, once for each."""
+        known = self._searched and name not in self._random and parameter(distribution) is not None
+        if not known or self._chosen:
+            return
+        self._random.add(name)
+        if name in self._searched:
+            said = (
+                f"{name!r} was asked for where search_space does not have it: it is drawn at random"
+            )
+        else:
+            said = (
+                f"{name!r} is not in every trial, so it is not searched but drawn at random; give "
+                "search_space a noisewise.Space in which it applies when= others have certain "
+                "values, or choose an independent_sampler"
+            )
+        warnings.warn(said, stacklevel=2)
 
     def before_trial(self, study: Any, trial: Any) -> None:
         self._independent.before_trial(study, trial)
@@ -186,7 +242,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     def _run(self, study: Any, trial: Any, space: Mapping[str, Any]) -> View:
         """The run over ``space``, up to date; begun with ``trial`` if there is none."""
         self._turn_to(study)
-        name = records.attribute(space)
+        name = records.attribute(space, self._when)
         kept = records.settings(study, name) or self._begun(study, trial, name, space)
         longer = self._wanted.extended(kept)
         if longer is not None:
@@ -207,7 +263,9 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         # would be there.
         kept = records.settings(study, name)
         if kept is None:
-            records.keep_settings(study, name, self._wanted.begin(study, trial, space, earlier))
+            records.keep_settings(
+                study, name, self._wanted.begin(study, trial, space, self._when, earlier)
+            )
             kept = records.settings(study, name)
             assert kept is not None
         return kept
@@ -268,12 +326,22 @@ def _is_given(trial: Any, space: Mapping[str, Any]) -> bool:
 def _checked_space(space: Any) -> dict[str, Any] | None:
     if space is None:
         return None
+    if isinstance(space, Space):
+        space = {name: distribution(p) for name, p in space.parameters.items()}
     known = optuna.distributions.BaseDistribution
     if not isinstance(space, Mapping) or not all(isinstance(d, known) for d in space.values()):
         raise ValueError(
-            f"search_space must be a dictionary of Optuna distributions or None, got {shown(space)}"
+            "search_space must be a dictionary of Optuna distributions, a noisewise.Space or "
+            f"None, got {shown(space)}"
         )
     kept = searchable(space)
     if not kept:
         raise ValueError(f"search_space must leave something to choose, got {shown(space)}")
     return kept
+
+
+def _seed_of(seed: int, number: int, name: str) -> int:
+    """The seed of one random parameter of a trial: workers with the same seed must not draw the
+    same points."""
+    key = (seed, number, zlib.crc32(name.encode()))
+    return int(np.random.SeedSequence(key).generate_state(1)[0])

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
+from noisewise.answer.result import Result
 from noisewise.integrations._extra import extra
 from noisewise.integrations.optuna import records
 from noisewise.integrations.optuna.distributions import distribution, parameter
 from noisewise.integrations.optuna.recommendation import single_objective
-from noisewise.optimizer import Optimizer
-from noisewise.parameters import Choice, Float, Parameter
-from noisewise.result import Result
-from noisewise.space import Space
+from noisewise.loop.optimizer import Optimizer
+from noisewise.problem.parameters import Choice, Float, Parameter
+from noisewise.problem.space import Space
 
 optuna = extra("optuna")
 
@@ -129,7 +129,7 @@ def _space(opt: Optimizer) -> Space:
         return opt.space
     if "space" in opt.extra:  # of the command line
         return Space(opt.extra["space"])
-    low, high = opt._run.setup.box.bounds
+    low, high = opt.state.setup.box.bounds
     X = np.vstack((_points(opt)[0], opt.recommend().x[None]))
     low = np.where(np.isfinite(low), low, X.min(axis=0))
     high = np.where(np.isfinite(high), high, X.max(axis=0))
@@ -146,11 +146,11 @@ def _params(opt: Optimizer, space: Space, x: FloatArray) -> dict[str, Any]:
 
 def _points(opt: Optimizer) -> tuple[FloatArray, FloatArray, Any]:
     """Candidates (outer coordinates), their mean values in the user's sign, and their rounds."""
-    run = opt._run
-    if not run.seen.rounds:
+    run = opt.state
+    if not run.evidence.recent.rounds:
         return np.empty((0, opt.dimension)), np.empty(0), np.empty(0, dtype=int)
-    X, y, rounds = run.seen.points()
-    first = max(0, run.round - len(run.seen.rounds))
+    X, y, rounds = run.evidence.recent.points()
+    first = max(0, run.round - len(run.evidence.recent.rounds))
     return run.setup.box.outer(X), -y if opt.maximize else y, first + rounds
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from noisewise import _data
 from noisewise._types import FloatArray
 from noisewise.integrations.optuna import records
-from noisewise.integrations.optuna.points import Points
+from noisewise.integrations.optuna.distributions import Points
 from noisewise.integrations.optuna.replay import Replay, Settings
 
 #: Trials running this many times as long as the longest completed one are overdue.
@@ -59,7 +59,7 @@ class View:
     def __init__(self, study: Any, kept: Mapping[str, Any]) -> None:
         self.run: str = kept["run"]
         self.space = records.space_of(kept)
-        self.points = Points(self.space)
+        self.points = Points(self.space, kept["when"])
         self._until, self._running_then = kept["until"], frozenset(kept["running"])
         self.replay = Replay(
             Settings(
@@ -70,6 +70,8 @@ class View:
                 kept["workers"],
                 _budgets(kept),
                 self.points.data(study, filter(self._was_before, records.trials(study))),
+                self.points.named,
+                None if "incumbent" not in kept else self.points.named.encode(kept["incumbent"]),
             )
         )
         #: Seconds that the longest completed trial took; None while there is none.

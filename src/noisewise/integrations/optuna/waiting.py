@@ -1,4 +1,4 @@
-"""What a worker does while it waits for the values of others."""
+"""Waiting for what other workers do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import final
 
 from noisewise.integrations.optuna.view import View
 
-#: Shortest and longest pause, in seconds, between two looks at what other workers do.
-_PAUSE = (0.01, 1.0)
-#: Seconds of waiting after which the user is told for what.
-_PATIENCE = 10.0
+#: Shortest and longest pause, in seconds, between two looks at what other workers do, and seconds
+#: of waiting after which the user is told for what.
+_LOOKS, _TOLD = (0.01, 1.0), 10.0
 
 #: Below Optuna's, so that its verbosity counts.
 _logger = logging.getLogger("optuna.noisewise")
@@ -31,7 +30,7 @@ class Waiting:
 
     def pause(self, view: View, limit: float) -> None:
         """Wait a little before the next look; trials are overdue after ``limit`` seconds."""
-        if self.seconds > _PATIENCE and not self._said:
+        if self.seconds > _TOLD and not self._said:
             self._said = True
             others = ", ".join(map(str, sorted(view.holders())))
             _logger.warning(
@@ -39,4 +38,4 @@ class Waiting:
                 f"for more than {limit:.0f} seconds are evaluated again; if one is dead, say so "
                 "with study.tell(number, state=optuna.trial.TrialState.FAIL)"
             )
-        time.sleep(min(max(0.02 * limit, _PAUSE[0]), _PAUSE[1]))
+        time.sleep(min(max(0.02 * limit, _LOOKS[0]), _LOOKS[1]))

@@ -13,15 +13,28 @@ import numpy as np
 
 from noisewise._check import integer, shown
 from noisewise.integrations._extra import extra
-from noisewise.integrations.sklearn import earlier
-from noisewise.integrations.sklearn.fits import SCORE, Fit, Job, for_refit, not_a_metric
-from noisewise.integrations.sklearn.spaces import Branches, named, parts
-from noisewise.integrations.sklearn.table import results
+from noisewise.integrations.sklearn.fits import (
+    SCORE,
+    Fit,
+    Job,
+    for_refit,
+    not_a_metric,
+    results,
+)
+from noisewise.integrations.sklearn.spaces import (
+    Branches,
+    current,
+    earlier_points,
+    named,
+    parts,
+)
+from noisewise.loop.optimizer import Optimizer
 from noisewise.methods import Method
-from noisewise.optimizer import Optimizer
+from noisewise.problem.space import Space
 from noisewise.report import logger
 from noisewise.report.progress import Progress
-from noisewise.space import Space
+from noisewise.run.comparison import LEAST
+from noisewise.run.seeds import INDEPENDENT
 
 if extra("sklearn"):  # which says so where it is missing
     from sklearn.base import clone, is_classifier
@@ -35,6 +48,10 @@ if extra("sklearn"):  # which says so where it is missing
 
 #: The confirmation takes at most one part in this many of the budget.
 _CONFIRM_SHARE = 3
+#: A comparison with today's parameters takes at most this part.
+_COMPARE_SHARE = 0.4
+#: What trials of the last phase are for, apart from the choice of a finalist.
+_LAST = ("confirmation", "comparison")
 
 
 @final
@@ -68,6 +85,10 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
     data
         Scores known before: ``(params, scores)`` with a list of dictionaries, or the
         ``cv_results_`` of an earlier search. They cost no fits.
+    incumbent
+        Today's parameters: True for those that the estimator has, or a dictionary by name. They are
+        recommended unless others are shown to be better, on the same folds with the same seeds;
+        ``result_`` says by how much (``verdict``, ``improvement``).
 
     Attributes
     ----------
@@ -110,6 +131,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         return_train_score: bool = False,
         random_state: Any = None,
         data: Any = None,
+        incumbent: Any = None,
     ) -> None:
         super().__init__(
             estimator,
@@ -126,6 +148,7 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.method = method
         self.random_state = random_state
         self.data = data
+        self.incumbent = incumbent
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> NoisewiseSearchCV:
         """Search, confirm and, with ``refit``, fit the recommendation to all data.
@@ -148,15 +171,20 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         # scikit-learn's generator gives the seed; from there on the noise has streams of its own.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         confirm = max(1, min(len(folds), budget // _CONFIRM_SHARE))
+        today = current(self.incumbent, self.estimator, space)
+        if today is not None:  # each fold once for either
+            confirm = max(LEAST, 2 * min(len(folds), int(_COMPARE_SHARE * budget / 2)))
         metric = self.refit if isinstance(self.refit, str) else SCORE
         opt = Optimizer(
             budget=budget,
-            bounds=space.bounds,
+            space=space if isinstance(space, Space) else space.inner,
             method=self.method,
             rng=seed,
             confirm=confirm,
             maximize=True,
-            data=earlier.points(self.data, space, metric),
+            data=earlier_points(self.data, space, metric),
+            incumbent=today,
+            seeds=None if today is None else INDEPENDENT,
         )
         job = Job(
             self.estimator,
@@ -208,12 +236,16 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         while not opt.done:
             wave = opt.ask()
             ids = [trial.id for trial in wave]
-            last = wave[0].kind == "confirmation"
-            # Each fold once before any twice, whatever the search drew.
-            folds = range(len(wave)) if last else map(job.fold, ids)
+            last, pairs = wave[0].kind in _LAST, wave[0].kind == "comparison"
+            folds, draws = map(job.fold, ids), ids
+            if last:  # each fold once before any twice, whatever the search drew
+                places = range(len(confirmed), len(confirmed) + len(wave))
+                folds = map(int, np.floor_divide(places, 2 if pairs else 1))
+            if pairs:  # both of a pair have the seeds of one of them
+                draws = [ids[i - i % 2] for i in range(len(ids))]
             fits = parallel(
-                delayed(job)(id, space.decode(trial.x), fold % len(job.folds))
-                for id, trial, fold in zip(ids, wave, folds, strict=True)
+                delayed(job)(draw, space.decode(trial.x), fold % len(job.folds))
+                for draw, trial, fold in zip(draws, wave, folds, strict=True)
             )
             (confirmed if last else searched).extend(fits)
             opt.tell(ids, [fit.score for fit in fits])
@@ -241,7 +273,10 @@ class NoisewiseSearchCV(BaseSearchCV):  # type: ignore[misc]
         groups: dict[str, list[Fit]] = {}
         for fit in searched:
             groups.setdefault(repr(fit.params), []).append(fit)
-        rows = [*groups.values(), confirmed or [Fit(self.best_params_, 0, math.nan)]]
+        answer = [fit for fit in confirmed if fit.params == self.best_params_]
+        other = [fit for fit in confirmed if fit.params != self.best_params_]
+        rows = [*groups.values(), *filter(None, (other,))]
+        rows.append(answer or [Fit(self.best_params_, 0, math.nan)])
         metrics = list(dict.fromkeys(name for fit in searched + confirmed for name in fit.test))
         self.multimetric_ = metrics != [SCORE]
         train = bool(self.return_train_score)

@@ -1,0 +1,71 @@
+"""What is known of faults: those that change nothing, and those that tests must notice.
+
+Both lists are JSON beside the tests of this package. An entry shows its line, so that people can
+read it, and is found by its key: it stays true when its file moves, and is out of use as soon as
+its line or its function changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from noisewise_bench.mutants.faults import Fault
+from noisewise_bench.mutants.sample import rank
+
+Entry = dict[str, str]
+_TEST = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
+
+
+@dataclass
+class Known:
+    """``equivalent``: faults by key, each with its reason. ``noticed``: faults by key, each with
+    the test that must fail."""
+
+    folder: Path
+    equivalent: dict[str, Entry]
+    noticed: dict[str, Entry]
+
+    @staticmethod
+    def read(root: Path) -> Known:
+        """The lists of a repository."""
+        folder = root / "tests" / "mutants"
+        lists = [json.loads((folder / f"{n}.json").read_text()) for n in ("equivalent", "noticed")]
+        return Known(folder, *lists)
+
+    def learn(self, seen: list[tuple[Fault, str]]) -> None:
+        """Add noticed faults with the test that failed, where it has a name; parameters, which
+        change more often, are left out."""
+        for fault, test in seen:
+            if "::" in test:
+                name = test.partition("[")[0]
+                line = {"before": fault.before, "after": fault.after, "test": name}
+                self.noticed[fault.key] = {"function": fault.function, **line}
+        text = json.dumps(dict(sorted(self.noticed.items())), indent=1)
+        (self.folder / "noticed.json").write_text(text + "\n", encoding="utf-8")
+
+    def turn(self, faults: list[Fault], n: int) -> list[tuple[Fault, str]]:
+        """``n`` faults that must be noticed, with their tests. Which ones depends on the code of
+        the library: the same code has the same ones, and every change draws others. An entry whose
+        test is gone is out of use; one whose test has moved is not."""
+        code = hashlib.sha256(
+            "".join(sorted({f"{f.path} {f.before}" for f in faults})).encode()
+        ).hexdigest()
+        tests = self.tests()
+        there = {fault.key: fault for fault in faults if fault.key in tests}
+        drawn = sorted(there, key=lambda key: rank(key, code))[:n]
+        return [(there[key], tests[key]) for key in drawn]
+
+    def tests(self) -> dict[str, str]:
+        """Where the test of each fault that must be noticed is now, by key."""
+        root = self.folder.parents[1]
+        files = {
+            name: file.relative_to(root).as_posix()
+            for file in sorted((root / "tests").rglob("test_*.py"))
+            for name in _TEST.findall(file.read_text(encoding="utf-8"))
+        }
+        names = {key: entry["test"].partition("::")[2] for key, entry in self.noticed.items()}
+        return {key: f"{files[name]}::{name}" for key, name in names.items() if name in files}

@@ -1,0 +1,35 @@
+"""Studies of today's setting and of workers that do not wait, in small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from noisewise_bench.experiments.__main__ import main
+
+
+def test_the_study_of_todays_setting_prints_its_page(tmp_path: Path) -> None:
+    options = ["--families", "smooth,listed", "--budgets", "100", "--runs", "1-2"]
+    main(["incumbent", *options, "--out", str(tmp_path)])
+    [page] = tmp_path.glob("*.md")
+    text = page.read_text(encoding="utf-8")
+    assert "smooth" in text
+    assert "listed" in text
+    assert "--runs 1-2" in text
+
+
+@pytest.mark.slow
+def test_the_study_of_workers_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    options = ["--methods", "cma-es", "--dimensions", "5", "--seeds", "1", "--waves", "2"]
+    command = ["asynchronous", *options, "--db", str(tmp_path / "done"), "--out", str(tmp_path)]
+    main(command)
+    done = (tmp_path / "done").read_text(encoding="utf-8").splitlines()
+    assert len(done) > 10
+    assert all(json.loads(line) for line in done)
+    [page] = tmp_path.glob("*.md")
+    first = page.read_text(encoding="utf-8")
+    main(command)
+    assert (tmp_path / "done").read_text(encoding="utf-8").splitlines() == done
+    assert page.read_text(encoding="utf-8") == first

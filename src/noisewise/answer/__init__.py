@@ -1,0 +1,1 @@
+"""What comes out: the result, how good it is, and the sentences that say so."""

@@ -1,0 +1,75 @@
+"""The commands that look at runs and methods: show, report, watch, methods. They return 0."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from pathlib import Path
+
+import noisewise as nw
+from noisewise import methods
+from noisewise._check import integer
+from noisewise.command.streams import say, write_page
+from noisewise.command.watch import Watch
+from noisewise.report import facts, text
+from noisewise.report.evaluations import as_csv
+from noisewise.report.page import page
+
+
+def methods_to_tune() -> list[str]:
+    """All but `pem`, which needs a function or standard errors that no command line can give."""
+    return [name for name in methods.names() if name != "pem"]
+
+
+def _load(path: str) -> facts.Facts:
+    return facts.of(nw.Optimizer.load(path), Path(path).name)
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the answer and the state of a run."""
+    found = _load(args.run)
+    print(json.dumps(text.as_data(found)) if args.json else text.summary(found))
+    return 0
+
+
+def report(args: argparse.Namespace) -> int:
+    """Write one page about a run."""
+    out = Path(args.out) if args.out else Path(args.run).with_suffix(".html")
+    if out.resolve() == Path(args.run).resolve():
+        raise ValueError(f"--out must differ from the run's file, got {args.out}")
+    found = _load(args.run)
+    if args.csv is not None:
+        table = Path(args.csv)
+        if table.resolve() in (out.resolve(), Path(args.run).resolve()):
+            raise ValueError(f"--csv must differ from the page and the run's file, got {table}")
+        write_page(table, as_csv(found.evaluations, found.space))
+    write_page(out, page(found, nw.__version__))
+    print(out)
+    return 0
+
+
+def watch(args: argparse.Namespace) -> int:
+    """Serve the page of a run while it goes on."""
+    path = Path(args.run)
+    if path.exists():
+        nw.Optimizer.load(path)  # what cannot be shown is said at once
+    else:
+        say(f"{path} does not exist yet; the page waits for it")
+    port = integer("--port", args.port, 0, most=65535)
+    server = Watch(path, port, nw.__version__)
+    print(server.url, flush=True)
+    with contextlib.suppress(KeyboardInterrupt):  # the usual way to end it
+        server.serve()
+    return 0
+
+
+def list_methods(args: argparse.Namespace) -> int:
+    """Print every method with what it is for."""
+    rows = {name: methods.described(name) for name in methods_to_tune()}
+    if args.json:
+        print(json.dumps(rows))
+    else:
+        width = max(map(len, rows))
+        print("\n".join(f"{name:<{width}}  {said}" for name, said in rows.items()))
+    return 0

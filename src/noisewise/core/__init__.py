@@ -1,1 +1,0 @@
-"""The evolution strategy: profiles, learning rates, covariance models, sampling and update."""

@@ -1,0 +1,1 @@
+"""The Gaussian process: its model, what it proposes, what it answers."""

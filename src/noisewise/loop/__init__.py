@@ -1,0 +1,1 @@
+"""The ways in: minimize, ask and tell, checkpoints, probe."""

@@ -1,0 +1,71 @@
+"""What happens to a run, as lines of a file:
+
+    ["asked", n, handed]     n trials were asked for (null: all that there were), and so many handed
+                             out in all after that
+    [id, value, se, ...]     trial id was told
+
+Each line ends with its checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise.problem.values import Value
+
+#: Bytes of the longest line, which has room for as many constraints as there may be: longer ones
+#: are neither read nor written.
+LONGEST = 1 << 18
+
+
+class Asked(NamedTuple):
+    """``n`` trials were asked for, None: all that there were; ``handed`` out were so many in all
+    after that."""
+
+    n: int | None
+    handed: int
+
+
+def read(line: bytes) -> Asked | Value:
+    """What a line says; ValueError or its like if it is no such line."""
+    text, _, crc = line.removesuffix(b"\n").rpartition(b" ")
+    if crc.lower() != b"%x" % zlib.crc32(text):
+        raise ValueError("checksum")
+    id, value, se, *more = json.loads(text)
+    number = value is None or (type(value) is int and value > 0)
+    if id == "asked" and number and type(se) is int and not more:
+        return Asked(value, se)
+    fine = type(id) is int and (value is None or _is_finite(value))
+    if fine and value is None and type(se) is str and not more:
+        return Value(id, math.nan, why=se)
+    if not fine or not (se is None or (_is_finite(se) and se >= 0.0)):
+        raise ValueError("not an id, a value and a standard error")
+    if more and not (len(more) == 1 and more[0] and all(map(_is_finite, more[0]))):
+        raise ValueError("no constraints")
+    constraints = np.array(more[0], dtype=float) if more else None
+    value = math.nan if value is None else float(value)
+    return Value(id, value, None if se is None else float(se), constraints)
+
+
+def write(event: Asked | Value) -> bytes:
+    """The line for an event."""
+    line = ["asked", *event] if isinstance(event, Asked) else _entries(event)
+    text = json.dumps(line).encode()
+    return b"%s %x\n" % (text, zlib.crc32(text))
+
+
+def _entries(value: Value) -> list[Any]:
+    """A value as it is written: nothing where it failed; the exception in place of the standard
+    error where it raised one."""
+    number = value.y if math.isfinite(value.y) else None
+    line = [value.id, number, value.se if value.why is None else value.why]
+    return line if value.constraints is None else [*line, value.constraints.tolist()]
+
+
+def _is_finite(number: Any) -> bool:
+    return type(number) in (int, float) and math.isfinite(number)

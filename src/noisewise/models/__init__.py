@@ -1,1 +1,0 @@
-"""Regression on measured points: Gaussian processes with noise, replicates and output warping."""

@@ -1,1 +1,0 @@
-"""What is known about the noise: samples, residuals, misranking statistics, diagnostics."""

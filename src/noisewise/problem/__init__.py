@@ -1,0 +1,1 @@
+"""What is minimised: parameters, bounds, start, earlier data, trials and values."""

@@ -1,0 +1,1 @@
+"""What happens: a run as data, the search that moves it on, seeds, the last phase."""

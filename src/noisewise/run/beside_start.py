@@ -1,0 +1,81 @@
+"""The answer of a run with two outcomes, such as won and lost, that began where the user said.
+
+A search that compares single outcomes walks away from a good start. So the answer is the start, or
+a point beside it which all values together say is better (`noisewise.methods.quadratic`), unless
+the method's own answer beats that point in a race with a tenth of the budget.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noisewise._types import FloatArray
+from noisewise.measured.samples import evaluations
+from noisewise.methods import quadratic
+from noisewise.methods.method import Method
+from noisewise.run.reserve import Reserve
+from noisewise.run.run import Run
+
+#: Outcomes such as won and lost, and the part of the budget for the race.
+_TWO, _PART = 2, 0.1
+
+
+def applies(method: Method, run: Run) -> bool:
+    """Whether the run is of this kind, as far as is known."""
+    if not (method.keeps_start and run.setup.given) or run.limits is not None:
+        return False
+    return len(run.evidence.levels) == _TWO
+
+
+def kept(method: Method, run: Run, wanted: Reserve) -> Reserve:
+    """What to keep for the last phase, ``wanted`` if the run is of another kind. In batches and
+    with several workers there is no race, and today's setting is measured by itself."""
+    if run.flows or run.comparison is not None or not applies(method, run):
+        return wanted
+    return Reserve(max(wanted.race, int(_PART * run.ledger.budget)), wanted.confirm)
+
+
+def due(method: Method, run: Run) -> bool:
+    """Whether evaluations must be kept for the race that are not yet."""
+    now = Reserve(run.setup.race, run.setup.confirm)
+    return kept(method, run, now) != now
+
+
+def finalists(method: Method, run: Run) -> FloatArray | None:
+    """The answer beside the start, then that of the method; None where the run is of another
+    kind."""
+    first = answer(method, run)
+    if first is None:
+        return None
+    other = method.recommend(run.memory).x
+    return np.array([first] if np.array_equal(first, other) else [first, other])
+
+
+def said(method: Method, run: Run) -> str:
+    """What became of the start, in a few words; nothing where the run is of another kind, or where
+    the verdict about today's setting says it."""
+    if run.final is None or run.comparison is not None or not applies(method, run):
+        return ""
+    if np.array_equal(run.final.chosen, run.setup.mean):
+        return "of two outcomes: no point is surely better than the start"
+    return "of two outcomes: the answer seems better than the start"
+
+
+def answer(method: Method, run: Run) -> FloatArray | None:
+    """The point to return, inner coordinates; None where that is for the method to say."""
+    setup, box = run.setup, run.setup.box
+    if not applies(method, run):
+        return None
+    rounds = [evaluations(*one) for one in run.evidence.recent.rounds]
+    if not rounds:
+        return None
+    low, high = box.low / box.scale, box.high / box.scale
+    with np.errstate(invalid="ignore"):
+        closed = np.isfinite(high - low)
+        unit = np.where(closed, quadratic.WIDTH * (high - low), quadratic.STEPS * setup.sigma)
+    X, y = np.concatenate([X for X, _ in rounds]), np.concatenate([y for _, y in rounds])
+    model = quadratic.fit((X - setup.mean) / unit, y)
+    if model is None:
+        return None
+    z = quadratic.best(model, (low - setup.mean) / unit, (high - setup.mean) / unit)
+    return np.asarray(box.repaired((setup.mean + unit * z)[None])[0]) if z.any() else setup.mean

@@ -1,0 +1,129 @@
+"""How many evaluations the search leaves for the choice and the measurement of its answer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise._check import shown, whole
+from noisewise._types import FloatArray
+
+#: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
+_RACE, _CONFIRM = 0.4, 0.6
+_RACE_LEAST, _CONFIRM_LEAST = 4, 8
+#: A confirmation takes at most one part in so many of a small budget, but at least so many
+#: evaluations unless they are more than one part in so many.
+_PART, _FEWEST, _PART_MOST = 10, 4, 4
+#: Both together take at most one part in so many, else there is no race; and the dimension from
+#: which on finalists differ too little for one.
+_PART_BOTH, _RACE_BELOW = 8, 10
+#: Without noise: so many at most, and one part in so many of a small budget.
+_EXACT, _PART_EXACT = 5, 15
+#: The largest part where whole batches are kept.
+_PART_BATCHES = 3
+#: Decades of regret that a search which makes steady progress may lose to both.
+_LOSS = 0.03
+#: The part of the budget that measures the best of a list; the smaller one below so many options
+#: or evaluations of each, where the search gains less by measuring some more than others.
+_PART_LIST, _PART_SHORT, _SHORT, _FEW_EACH = 0.2, 0.1, 10, 3
+
+
+class Reserve(NamedTuple):
+    """Evaluations that are kept from the search."""
+
+    race: int
+    confirm: int
+
+    def measured(self) -> Reserve:
+        """Without a race, whose waves would wait for each other: in batches, and with workers."""
+        return Reserve(0, self.confirm)
+
+
+def reserve(
+    budget: int,
+    dimension: int,
+    deterministic: bool = False,
+    pace: float = 0.0,
+    races: bool = True,
+    part: float = 0.0,
+) -> Reserve:
+    """Evaluations for the race and for the confirmation where the user did not say how many.
+
+    Without noise a few are enough to measure the answer again. Otherwise about sqrt(budget): the
+    loss to the search falls with the budget, and the interval still shrinks. A search that still
+    makes ``pace``
+    decades of progress per evaluation would lose more, so it keeps less. A method that knows its
+    best point without a race has none (``races``); one that always needs a race has ``part`` of the
+    budget for both, in any dimension.
+    """
+    if deterministic:
+        return Reserve(0, min(_EXACT, max(1, budget // _PART_EXACT), budget - 1))
+    root = math.sqrt(budget)
+    few = min(max(_FEWEST, budget // _PART), budget // _PART_MOST)
+    confirm = min(max(_CONFIRM_LEAST, round(_CONFIRM * root)), few)
+    race = max(_RACE_LEAST, round(_RACE * root)) if races and dimension < _RACE_BELOW else 0
+    if part:
+        race = max(0, round(part * budget) - confirm)
+    if race < _RACE_LEAST or race + confirm > budget // _PART_BOTH:
+        race = 0
+    if not part and (race + confirm) * pace > _LOSS:
+        part = _LOSS / (pace * (race + confirm))
+        confirm = min(confirm, max(_CONFIRM_LEAST, int(part * confirm)))
+        race = min(race, max(_RACE_LEAST, int(part * race)))
+    return Reserve(race, confirm if confirm >= 2 else 0)
+
+
+def reserve_of_list(budget: int, options: int) -> Reserve:
+    """The same where the best of a list of ``options`` is searched. There is no race: the whole
+    search is one."""
+    short = options < _SHORT or budget < _FEW_EACH * options
+    confirm = int((_PART_SHORT if short else _PART_LIST) * budget)
+    return Reserve(0, confirm if confirm >= 2 else 0)
+
+
+def in_batches(wanted: Reserve, budget: int, used: int, batch: int, adaptive: bool) -> int:
+    """Evaluations to keep where trials are handed out in batches, which have ``used`` so many: the
+    search ends with a whole batch. Zero where that leaves too little to the search; no race, since
+    it would need batches of its own."""
+    if wanted.confirm < (2 if adaptive else 1):
+        return 0
+    last = (budget - used) % batch
+    kept = last + batch * math.ceil(max(0, wanted.confirm - last) / batch)
+    if adaptive and _PART_BATCHES * kept > budget:
+        kept = max(0, kept - batch)
+    return kept if kept < budget - used or used else 0
+
+
+def pace(evaluations: FloatArray, sigma: FloatArray) -> float:
+    """Decades of regret gained per evaluation over the last third of a run, from the step size
+    after each round: near an optimum the regret falls like its square. At least zero."""
+    if len(sigma) < 3:
+        return 0.0
+    i = min(int(np.searchsorted(evaluations, evaluations[-1] * 2.0 / 3.0)), len(sigma) - 2)
+    spent = float(evaluations[-1] - evaluations[i])
+    before, now = float(sigma[i]), float(sigma[-1])
+    if not (spent > 0.0 and 0.0 < now < before < math.inf):
+        return 0.0
+    return 2.0 * (math.log10(before) - math.log10(now)) / spent
+
+
+def reserve_for(
+    confirm: Any, budget: int, dimension: int, part: float = 0.0, options: int = 0
+) -> Reserve:
+    """Evaluations to keep for the last phase; ``part``: see `reserve`; ``options``: of a list, if
+    there is one."""
+    if isinstance(confirm, str) and confirm == "auto":
+        if options:
+            return reserve_of_list(budget, options)
+        return reserve(budget, dimension, part=part)
+    try:
+        n = whole("confirm", confirm, least=0)
+    except ValueError:
+        raise ValueError(
+            f"confirm must be 'auto' or a whole number of at least 0, got {shown(confirm)}"
+        ) from None
+    if n >= budget:
+        raise ValueError(f"confirm must be smaller than the budget {budget}, got {n}")
+    return Reserve(0, n)

@@ -1,0 +1,1 @@
+"""Selection among a few points."""
