@@ -82,7 +82,7 @@ def test_known_errors_weigh_by_their_precision() -> None:
     assert intervals.known(y, e) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("scatter", "doubted"), [(2.5, False), (2.7, True)])
+@pytest.mark.parametrize(("scatter", "doubted"), [(2.57, False), (2.58, True)])
 def test_known_errors_are_doubted_where_chance_does_not_explain_the_spread(
     scatter: float, doubted: bool
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from noisewise.measured import intervals
-from noisewise.run.reserve import Reserve, in_batches, pace, reserve, reserve_for
+from noisewise.run.reserve import Reserve, in_batches, pace, reserve, reserve_for, reserve_of_list
 from noisewise.select.race import difference, request, settle, start
 
 # -- the reserve
@@ -21,6 +21,7 @@ from noisewise.select.race import difference, request, settle, start
     [
         (4, 2, (0, 0)),
         (8, 2, (0, 2)),  # a quarter
+        (15, 2, (0, 3)),
         (16, 2, (0, 4)),
         (39, 2, (0, 4)),  # a tenth, but at least four
         (60, 2, (0, 6)),
@@ -52,13 +53,31 @@ def test_a_search_that_makes_progress_keeps_less(progress: float, kept: tuple[in
     assert reserve(10_000, 2, pace=progress) == kept
 
 
-@pytest.mark.parametrize(("budget", "least", "most"), [(1, 0, 0), (2, 1, 1), (1000, 1, 8)])
-def test_without_noise_a_few_evaluations_measure_the_answer(
-    budget: int, least: int, most: int
-) -> None:
-    kept = reserve(budget, 2, deterministic=True)
-    assert kept.race == 0
-    assert least <= kept.confirm <= most
+@pytest.mark.parametrize(
+    ("budget", "kept"),
+    [(1, 0), (2, 1), (29, 1), (30, 2), (59, 3), (60, 4), (74, 4), (75, 5), (1000, 5)],
+)
+def test_without_noise_a_few_evaluations_measure_the_answer(budget: int, kept: int) -> None:
+    """One part in 15, at least one and at most five: equal values need no interval."""
+    assert reserve(budget, 2, deterministic=True) == (0, kept)
+
+
+@pytest.mark.parametrize(
+    ("budget", "options", "kept"),
+    [
+        (100, 10, 20),  # a fifth
+        (1000, 10, 200),
+        (30, 10, 6),  # three for each option are enough
+        (29, 10, 2),  # fewer: a tenth
+        (60, 20, 12),
+        (59, 20, 5),
+        (100, 9, 10),  # nine options: a tenth
+        (20, 2, 2),
+        (19, 2, 0),  # one evaluation has no interval
+    ],
+)
+def test_what_a_list_keeps(budget: int, options: int, kept: int) -> None:
+    assert reserve_of_list(budget, options) == (0, kept)
 
 
 def test_a_method_without_a_race_keeps_nothing_for_it() -> None:
@@ -161,6 +180,15 @@ def test_the_spread_of_all_finalists_counts() -> None:
     values = np.array([[1.0, 3.0], [2.0, 2.0], [0.0, 8.0]])
     se, _ = difference(values, None, 1)
     assert se == pytest.approx(math.sqrt((2.0 + 0.0 + 32.0) / 3.0 * (0.5 + 0.5)))
+
+
+def test_the_error_of_a_median_is_that_of_a_mean_times_the_root_of_half_pi() -> None:
+    """The asymptotic variance 1 / (4 n f(0)^2), with the density f of the normal law."""
+    values = np.array([[1.0, 3.0, 8.0], [2.0, 6.0, 7.0]])
+    se, lead = difference(values, None, 1, median=True)
+    assert lead == 3.0 - 6.0
+    times = 1.0 / (2.0 * float(stats.norm.pdf(0.0)))
+    assert se == pytest.approx(times * difference(values, None, 1)[0], rel=1e-4)
 
 
 @pytest.mark.parametrize(

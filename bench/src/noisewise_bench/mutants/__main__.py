@@ -82,6 +82,9 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "--learn", action="store_true", help="add those noticed quickly to the list"
     )
+    parser.add_argument(
+        "--mend", action="store_true", help="find moved lines of both lists; no sample"
+    )
     args = parser.parse_args(argv)
     every = faults.library(ROOT / trial.LIBRARY)
     _check(parser, args, every)
@@ -96,6 +99,9 @@ def main(argv: list[str] | None = None) -> None:
         tried = trial.read(args.log)
         drawn = [fault for fault in every if fault.key in tried]
     known = Known.read(ROOT)
+    if args.mend:
+        print(*known.mend(every), sep="\n")
+        return
     if args.list:
         print(*(f"{fault.key} {fault}" for fault in drawn), sep="\n")
         return
