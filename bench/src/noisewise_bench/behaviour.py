@@ -25,6 +25,7 @@ from noisewise_bench.digests import before_the_model, has_a_model
 from noisewise_bench.peers import environment
 from noisewise_bench.peers.environment import VERSIONS
 from noisewise_bench.problem import FloatArray, Method, Oracle
+from noisewise_bench.problems import kinds
 from noisewise_bench.randomness import global_random_state
 
 #: Significant digits of a number, and hexadecimal digits of a digest.
@@ -174,6 +175,8 @@ def _members(kind: str) -> list[str]:
     if suite == "small":
         landscape, _, law = rest.partition("/")
         return [f"small/{landscape}/{where}/{law}"]
+    if suite == "kinds":
+        return [f"{kind}/i{_INSTANCE}/d{d}" for d in kinds.FAMILIES[rest].dimensions]
     if suite in ("task", "small-task"):
         return [f"{kind}/s1"]
     return [f"noisysphere/d{_DIMENSION}/{rest}" if suite == "noisysphere" else kind]

@@ -1,5 +1,5 @@
 """Run a study: ``python -m noisewise_bench.experiments NAME``; also asynchronous, coverage,
-incumbent, mismatch, mixed, outliers, policies, seeds, select, small and warm-start."""
+incumbent, kinds, mismatch, mixed, outliers, policies, seeds, select, small and warm-start."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from noisewise_bench.experiments import (
     flatness,
     hindsight,
     incumbent,
+    kinds,
     ladder,
     many,
     mismatch,
@@ -55,6 +56,7 @@ ALONE: dict[str, Callable[[list[str]], int]] = {
     small.NAME: small.main,
     "mismatch": mismatch.main,
     "incumbent": incumbent.main,
+    kinds.NAME: kinds.main,
     "mixed": mixed.main,
     outliers.NAME: outliers.main,
     "warm-start": warm_start.main,

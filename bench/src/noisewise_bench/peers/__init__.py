@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from ..problem import Method, Oracle
 from ._common import Outcome
-from .cmaes import CMAES
+from .cmaes import CMAES, CatCMAwM
 from .isolated import Isolated
 from .models import LqCMA, PyBADS, PyBOBYQA
 from .optuna import Optuna
@@ -50,15 +50,18 @@ PEERS: Final[Mapping[str, Peer]] = {
         Peer("cmaes", CMAES("full"), MEAN),
         Peer("cmaes-sep", CMAES("separable"), MEAN),
         Peer("cmaes-lra", CMAES("learning-rate adaptation"), MEAN),
+        Peer("cmaes-cat", CatCMAwM(), MEAN),
         Peer("nevergrad-tbpsa", Isolated("nevergrad", "TBPSA"), OWN),
         Peer("nevergrad-oneplusone", Isolated("nevergrad", "OptimisticNoisyOnePlusOne"), OWN),
         Peer("nevergrad-ngopt", Isolated("nevergrad", "NGOpt"), OWN),
         Peer("optuna-random", Optuna("random"), LUCKY),
         Peer("optuna-tpe", Optuna("tpe"), LUCKY),
+        Peer("optuna-tpe-smoothed", Optuna("tpe", smoothed=True), OWN),
         Peer("optuna-cmaes", Optuna("cmaes"), LUCKY),
         Peer("optuna-gp", Optuna("gp"), LUCKY),
         Peer("scipy-de", DifferentialEvolution(), LUCKY),
         Peer("random", RandomSearch(), LUCKY),
+        Peer("random-and-middle", RandomSearch(middle=True), LUCKY),
         Peer("plain-gp", PlainGP(), OWN),
         Peer("xnes", XNES(), MEAN),
         Peer("ars", ARS(), MEAN),

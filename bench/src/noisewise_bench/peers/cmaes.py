@@ -1,4 +1,4 @@
-"""cmaes (CyberAgent): full, separable, and with learning-rate adaptation.
+"""cmaes (CyberAgent): full, separable, with learning-rate adaptation, and CatCMA with margin.
 
 ``should_stop`` is never asked, so the whole budget is spent. A last population that the
 budget cannot complete is evaluated but not told. The recommendation is the mean.
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..problem import Oracle
-from ._common import Outcome, inside, library
+from ._common import Outcome, box, inside, library
 
 
 @dataclass(frozen=True)
@@ -43,3 +43,22 @@ class CMAES:
         if self.variant == "separable":
             return cmaes.SepCMA(**common)
         return cmaes.CMA(**common, lr_adapt=self.variant == "learning-rate adaptation")
+
+
+@dataclass(frozen=True)
+class CatCMAwM:
+    """CatCMA with margin in the box, with its default settings; recommends its mean."""
+
+    def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
+        ranges = np.column_stack(box(oracle))
+        optimizer = library("cmaes").CatCMAwM(x_space=ranges, mean=oracle.x0, seed=seed % 2**32)
+        n = optimizer.population_size
+        while oracle.remaining >= n:
+            asked = [optimizer.ask() for _ in range(n)]
+            values = oracle(inside(oracle, [one.x for one in asked]))
+            optimizer.tell(list(zip(asked, values, strict=True)))
+            oracle.report(inside(oracle, optimizer._mean))
+        mean = inside(oracle, optimizer._mean)
+        if oracle.remaining:
+            oracle(np.tile(mean, (oracle.remaining, 1)))
+        return Outcome(mean, optimizer.generation, 0)

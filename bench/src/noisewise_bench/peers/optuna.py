@@ -2,7 +2,8 @@
 
 The last needs torch. Where that is not installed, it runs in the environment of ``botorch``.
 
-Optuna has one idea of what to recommend, ``study.best_trial``: the luckiest draw.
+Optuna has one idea of what to recommend, ``study.best_trial``: the luckiest draw. ``smoothed``
+gives its trials a fairer answer.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from ..problem import Oracle
 from ._common import Outcome, box, library
 from .isolated import Isolated
+from .plain import least_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +30,8 @@ class Optuna:
     """Ask and tell one trial after the other; the first is ``x0``."""
 
     sampler: Literal["random", "tpe", "cmaes", "gp"]
+    #: Recommend the trial with the smallest posterior mean of a Gaussian process, not the best one.
+    smoothed: bool = False
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
         if self.sampler == "gp" and importlib.util.find_spec("torch") is None:
@@ -46,14 +50,20 @@ class Optuna:
             study = optuna.create_study(sampler=sampler)
             study.enqueue_trial(start)
             best, x_best = np.inf, oracle.x0
+            X, y = [], []
             while oracle.remaining:
                 trial = study.ask(ranges)
                 x = np.array([trial.params[name] for name in names])
                 value = oracle(x)
                 study.tell(trial, value)
+                X.append(x)
+                y.append(value)
                 if value < best:  # what study.best_trial says, without its search
                     best, x_best = value, x
                     oracle.report(x_best)
+        if self.smoothed:
+            U = (np.array(X) - low) / (high - low)
+            x_best = X[least_mean(U, np.array(y))]
         return Outcome(x_best)
 
     def _sampler(self, optuna: Any, seed: int, x0: dict[str, float], sigma0: float) -> Any:

@@ -15,12 +15,17 @@ from ._common import Outcome, box, inside, library
 
 @dataclass(frozen=True)
 class RandomSearch:
-    """Uniform points in the box; recommends the one of the smallest value."""
+    """Uniform points in the box, after the start if ``middle``; recommends the one of the smallest
+    value."""
+
+    middle: bool = False
 
     def __call__(self, oracle: Oracle, budget: int, seed: int) -> Outcome:
         rng = np.random.default_rng([seed, 1])
         low, high = box(oracle)
         X = rng.uniform(low, high, (oracle.remaining, oracle.dimension))
+        if self.middle:
+            X[0] = oracle.x0
         return Outcome(X[int(np.argmin(oracle(X)))])
 
 
@@ -71,6 +76,17 @@ class PlainGP:
         z = (target - mean) / sd
         gain = sd * (z * stats.norm.cdf(z) + stats.norm.pdf(z))
         return np.asarray(C[int(np.argmax(gain))])
+
+
+def least_mean(U: FloatArray, y: FloatArray) -> int:
+    """Which of the points of the unit cube with the values ``y`` has the smallest posterior mean of
+    such a process."""
+    if len(y) < 3:
+        return int(np.argmin(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # kernel bounds
+        model = _regressor(_fit(U, y, None), U.shape[1]).fit(U, y)
+        return int(np.argmin(model.predict(U)))
 
 
 def _again(n: int) -> int:

@@ -9,6 +9,7 @@ small/steps/i1/d3/t3/0.2            landscape for small budgets: instance, dimen
 noisysphere/d33/n1                  pycma's noisy ellipsoid: dimension, noise
 task/lqr/s1                         task and seed; `TASKS` lists them
 small-task/svm/s1                   small task and seed; `SMALL_TASKS` lists them
+kinds/queue/i1/d4                   a kind of users' problems: family, instance, dimension
 gym/CartPole-v1, gym/Pendulum-v1/h8 gymnasium environment, hidden units
 package.module:attribute            your own: a problem, or a callable that makes one
 """
@@ -23,6 +24,7 @@ from itertools import product
 from typing import Any, Final
 
 from ..problem import Problem
+from . import kinds
 from .additive import AdditiveNoise, NoisySphere
 from .bbob_noisy import COMPLEMENT, HIGH, BBOBNoisy
 from .gym import Gym
@@ -121,6 +123,10 @@ _MAKERS: Final[tuple[tuple[str, Callable[..., Problem]], ...]] = (
         rf"small-task/(?P<task>{'|'.join(SMALL_TASKS)})/s(?P<s>\d+)",
         lambda task, s: _SMALL_TASK_MAKERS[task](int(s)),
     ),
+    (
+        r"kinds/(?P<family>[a-z]+)/i(?P<i>\d+)/d(?P<d>\d+)",
+        lambda family, i, d: kinds.make(family, int(i), int(d)),
+    ),
     (r"gym/(?P<env>.+?)(?:/h(?P<h>\d+))?", lambda env, h: Gym(env, int(h or 0))),
 )
 
@@ -185,6 +191,7 @@ _SUITES: Final[dict[str, tuple[str, Names]]] = {
     ),
     "small": ("landscapes for few evaluations under eight kinds of noise", small_names),
     "small-tasks": ("tuning, simulators, games, policies at few evaluations", _small_tasks),
+    "kinds": ("simulators, fits, tuning, control, games like those of users", kinds.names),
     "tasks": ("control, tuning and training; instances are seeds", _tasks),
 }
 SUITES: Final = {name: about for name, (about, _) in _SUITES.items()}
