@@ -396,6 +396,11 @@ def test_scores_known_before() -> None:
     assert math.isfinite(again.fit(X, Y).best_score_)
 
 
+def test_an_incumbent_has_a_value_of_every_parameter() -> None:
+    with pytest.raises(ValueError, match=r"^incumbent must have a value of b, got \{'a': 0.5\}"):
+        search(Bowl(), {"a": "0..0.8", "b": "0..9:int"}, incumbent={"a": 0.5}).fit(X, Y)
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from noisewise.measured import evidence
 from noisewise.measured.evidence import Evidence, Shape
-from noisewise.measured.samples import agree, usual
+from noisewise.measured.samples import Samples, agree, usual
 
 NAN, INF = math.nan, math.inf
 
@@ -203,6 +206,41 @@ def test_the_skewness_of_few_groups_counts_less(groups: float, share: float) -> 
     """As if three groups had shown none."""
     assert known(shape=Shape(skew=2.0, groups=groups)).skew == pytest.approx(2.0 * share)
     assert known().skew is None
+
+
+@pytest.mark.parametrize("n", [5, 9, 10, 40])
+def test_the_skewness_of_few_values_is_raised_to_that_of_ten(n: int) -> None:
+    """The skewness of a sample from a skewed law is about proportional to the root of its size."""
+    y = np.arange(float(n)) ** 1.2
+    expected = float(stats.skew(y)) * math.sqrt(max(1.0, 10 / n))
+    assert 0.1 < expected < 1.5
+    assert Shape().add(y).skew == pytest.approx(expected)
+    assert Shape().add(-y).skew == pytest.approx(-expected)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_skewness_of_a_group_counts_as_at_most_one_and_a_half(sign: float) -> None:
+    y = np.append(np.arange(9.0), 30.0)
+    assert stats.skew(y) > 2.0
+    assert Shape().add(sign * y).skew == sign * 1.5
+
+
+def test_misranking_is_averaged_over_the_newest_32_re_evaluations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Up to 32 all count the same; then older ones fade as new ones come."""
+    found, moves = Evidence(), iter([(0.4, 8), (0.8, 24), (0.0, 8), (math.nan, 0), (0.2, 40)])
+    monkeypatch.setattr(evidence, "displacement", lambda *_: next(moves))
+    population: Any = SimpleNamespace(
+        X=np.zeros((1, 2)), samples=Samples(np.zeros((1, 2))), common=False
+    )
+    averages = []
+    for _ in range(5):
+        found.observe(population, None)
+        averages.append(found.misranking)
+    # 0.7 = (8 * 0.4 + 24 * 0.8) / 32; a quarter of the 32 is new, then all of it.
+    assert averages == pytest.approx([0.4, 0.7, 0.75 * 0.7, 0.75 * 0.7, 0.2])
+    assert found.reevaluations == 80
 
 
 def test_a_discrete_law_has_a_mean() -> None:

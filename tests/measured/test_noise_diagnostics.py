@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import noisewise as nw
 import support
 from noisewise._types import FloatArray
 from noisewise.cma.weights import Log, rank_weights
-from noisewise.measured.diagnostics import CHECKS
+from noisewise.measured.diagnostics import CHECKS, Diagnostics, near_ties
 from noisewise.measured.noise import SCALES
 from noisewise.measured.population import Population
+from noisewise.measured.samples import Samples
 from noisewise.methods import RBPEM, NoiseModel
 from noisewise.methods.rbpem import NO_POOL, RBPEMMemory
 
@@ -146,6 +149,43 @@ def test_checks_fire_where_they_should(name: str) -> None:
 
 def test_every_check_is_made_to_fire() -> None:
     assert {check for case in CASES.values() for check in case.fires} == set(CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "silent", "fires"),
+    [
+        ("correlation", 0.5, 0.51),
+        ("clipping", 0.05, 0.051),
+        ("pool_size", 30.0, 29.0),
+        ("shape_ks", 1.0, 1.01),  # in units of the distance that is exceeded once in a hundred
+        ("shape_w1", 0.5, 0.51),
+        ("drift_w1", 0.5, 0.51),
+        ("centre", 0.7, 0.71),
+        ("scale", math.log(1.99), math.log(2.01)),
+        ("near_ties", 0.3, 0.31),
+    ],
+)
+def test_from_where_on_a_check_fires(name: str, silent: float, fires: float) -> None:
+    quiet = {check: 99.0 if check == "pool_size" else 0.0 for check in CHECKS}
+    for value, said in ((silent, []), (fires, [name]), (math.nan, [])):
+        found = Diagnostics()
+        found.table.append((0, *(quiet | {name: value}).values()))
+        assert found.firing() == said
+
+
+def test_two_checks_fire_where_noise_is_as_large_as_what_it_hides() -> None:
+    """Values of candidates and their errors are Gaussian, both with variance one."""
+    rng, k = np.random.default_rng(0), 4000
+    first, second = rng.normal(size=k) + rng.normal(size=(2, k))
+    found, spread = Diagnostics(), float(np.abs(first - np.median(first)).mean())
+    found.observe(Samples(np.stack((first, second), axis=1)), spread, np.zeros(1), np.zeros(1))
+    noise = math.sqrt(2.0 / math.pi)  # mean size of an error
+    ties = near_ties(np.sort(first), noise)
+    # The same by hand: a part of 1/2 of the variance is noise; values are N(0, 2) apart twice.
+    assert found.centre == pytest.approx(math.sqrt(0.5), rel=0.05)
+    assert ties == pytest.approx(2.0 * stats.norm.cdf(noise / 2.0) - 1.0, rel=0.05)
+    for name, value in (("centre", math.sqrt(0.5)), ("near_ties", 0.31)):
+        assert 0.95 * value < CHECKS[name][0] < value
 
 
 @pytest.mark.parametrize("scale", SCALES)

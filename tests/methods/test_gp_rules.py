@@ -30,6 +30,35 @@ def measured(memory: Memory, values: list[float], seed: int = 0) -> Memory:
     return memory
 
 
+# -- the start design
+
+
+@pytest.mark.parametrize(
+    ("done", "pending", "n", "spread"),
+    [(2, 0, 1, 1), (4, 0, 4, 2), (4, 1, 4, 1), (5, 1, 2, 0), (6, 0, 3, 0), (9, 2, 1, 0)],
+)
+def test_the_start_design_has_two_points_for_each_coordinate(
+    done: int, pending: int, n: int, spread: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was measured and what is under way are part of it; the model chooses the others."""
+    asked: list[str] = []
+
+    def choose(how: str) -> Any:
+        def point(*args: Any) -> FloatArray:
+            asked.append(how)
+            return np.full(3, 0.1 * len(asked))
+
+        return point
+
+    monkeypatch.setattr(search, "_spaced", choose("spread"))
+    monkeypatch.setattr(search, "_valuable", choose("model"))
+    memory = measured(box(), [float(i) for i in range(done)])
+    rng = np.random.default_rng(1)
+    found = search.propose(memory, n, rng.random((pending, 3)), rng)
+    assert asked == ["spread"] * spread + ["model"] * (n - spread)
+    np.testing.assert_allclose(found[:, 0], 0.1 * np.arange(1, n + 1))
+
+
 # -- after failures in a row
 
 

@@ -124,6 +124,23 @@ def test_nothing_feasible_is_said() -> None:
     assert "no evaluation was feasible" in r.message
 
 
+def test_a_point_that_is_probably_infeasible_is_no_success() -> None:
+    """However large the chance is that it is feasible after all."""
+
+    def limit(trial: nw.Trial) -> float:
+        return 0.1 + 0.3 * float(np.random.default_rng(trial.id).normal())
+
+    opt = nw.Optimizer(bounds=BOX, budget=20, method="cma-es", rng=0)
+    while not opt.done:
+        for trial in opt.ask():
+            opt.tell(trial.id, _value(trial.x), constraints=[limit(trial)])
+    r = opt.result()
+    assert r.constraints[0] > 0.0
+    assert 0.1 < r.p_feasible < 0.5
+    assert not r.feasible
+    assert not r.success
+
+
 def test_constraints_that_were_never_measured() -> None:
     r = nw.minimize(_value, bounds=BOX, budget=20, rng=0, constraints=lambda x: np.nan)
     assert len(r.constraints) == len(r.constraints_se) == 0

@@ -387,6 +387,20 @@ def test_the_last_phase_begins_while_the_last_trials_are_out() -> None:
     assert (after.nfev, after.n_confirmations) == (100, 10)
 
 
+def test_the_last_phase_waits_while_more_than_a_tenth_of_the_search_is_out() -> None:
+    """Nine of ninety may be out; ten would be missed too much by the answer."""
+    opt = support.start(CMAES(population=6), 3, 100, workers=12, confirm=10)
+    held = opt.ask()
+    stuck, held = held[:10], held[10:]
+    while held:
+        of(opt, held)
+        held = opt.ask()
+        assert "confirmation" not in {trial.kind for trial in held}
+    assert opt.remaining == 10  # all of the search is handed out
+    of(opt, stuck[:1])
+    assert {trial.kind for trial in opt.ask()} == {"confirmation"}
+
+
 def test_an_ended_last_phase_is_not_begun_again() -> None:
     """One trial of the search is still out when the answer is measured: whoever asks meanwhile
     gets nothing, and nothing is added to what was measured."""
