@@ -164,6 +164,14 @@ def test_surprises_ask_for_more(
     assert not set(found) & set(second)  # nobody a third time
 
 
+@pytest.mark.parametrize(("value", "more"), [(5.5, 0), (6.5, 3)])
+def test_a_surprise_is_a_move_by_two_fifths(value: float, more: int) -> None:
+    """Of forty candidates five places are q = 0.375, six are 0.450."""
+    memory = begun(generation=3, reevaluations=1)
+    population = round_of(pairs({0: value}, k=40))
+    assert len(Watchful().request(memory, population, RNG)) == more
+
+
 # -- what it measures
 
 

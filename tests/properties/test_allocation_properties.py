@@ -156,6 +156,16 @@ def test_before_any_option_has_two_values_means_stand_for_values() -> None:
     np.testing.assert_allclose(v, 4.0)  # of 0, 2 and 4
 
 
+@pytest.mark.parametrize(
+    ("lost", "pooled"),
+    [(0, 6.0 / 3.0), (1, 6.0 / 2.0), (3, 2.0)],  # without any left, the means 1 and 3 stand in
+)
+def test_variances_are_pooled_as_if_of_eight_more_values(lost: int, pooled: float) -> None:
+    """Squares of 2 and 4 with two and one degrees of freedom, less those that common seeds took."""
+    v = allocation.variances(np.array([3, 2]), np.array([1.0, 3.0]), np.array([2.0, 4.0]), lost)
+    np.testing.assert_allclose(v, [(8.0 * pooled + 2.0) / 10.0, (8.0 * pooled + 4.0) / 9.0])
+
+
 def test_wins_and_losses_have_one_variance() -> None:
     n, m = np.array([4, 4]), np.array([0.0, 0.5])
     v = allocation.variances(n, m, np.array([0.0, 1.0]), same=True)

@@ -134,7 +134,25 @@ def test_the_best_points_are_those_of_a_sorted_list(n: int, d: int, seed: int) -
         np.testing.assert_allclose(tenth, X[order][: max(5, n // 10)].mean(axis=0))
 
 
-@pytest.mark.parametrize(("d", "budget", "weight"), [(2, 100, 1.0), (2, 500, 0.5), (10, 200, 0.5)])
+@pytest.mark.parametrize(
+    ("budget", "kept"), [(10, 5), (59, 5), (60, 6), (1990, 199), (2010, 200), (100_000, 200)]
+)
+def test_a_tenth_of_the_budget_is_kept_up_to_two_hundred_points(budget: int, kept: int) -> None:
+    assert Best.empty(budget, 3).capacity == kept
+    best = Best.empty(budget, 1).insert(np.ones((300, 1)), np.arange(300.0))
+    assert len(best.values) == len(best.resized(budget).values) == kept
+
+
+@pytest.mark.parametrize(
+    ("d", "budget", "weight"),
+    [
+        (2, 100, 1.0),  # short: up to fifty evaluations per parameter
+        (2, 101, 0.5),
+        (5, 250, 1.0),
+        (6, 200, 0.5),  # and up to five parameters
+        (10, 200, 0.5),
+    ],
+)
 def test_the_preferred_point(d: int, budget: int, weight: float) -> None:
     X = np.random.default_rng(d).normal(size=(50, d))
     best, mean = Best.empty(budget, d).insert(X, X[:, 0]), np.full(d, 9.0)
@@ -155,7 +173,9 @@ def test_a_tenth_outside_the_search_distribution_is_not_used() -> None:
     for deviation in (0.1, 0.0):
         found = finalists(np.zeros(2), np.full(2, deviation), best, 100)
         assert found.tolist() == [[0.0, 0.0], [1.0, 1.0]]
-    assert len(finalists(np.zeros(2), np.ones(2), best, 100)) == 3
+    # A deviation of 0.66 puts it 1.52 away, one of 0.67 1.49: up to 1.5 it is inside.
+    assert len(finalists(np.zeros(2), np.full(2, 0.66), best, 100)) == 2
+    assert len(finalists(np.zeros(2), np.full(2, 0.67), best, 100)) == 3
 
 
 def test_of_many_rounds_every_64th_is_looked_at_for_the_shape_of_the_noise(

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from noisewise.measured.evidence import Evidence
+from noisewise.run import last_phase
 from noisewise.run.recheck import Recheck, request, start, strange_share, strangeness, strangest
+from noisewise.run.run import Ledger
 
 NAN, INF = math.nan, math.inf
 
@@ -21,6 +26,33 @@ def check(best: float | None = None, strange: tuple[float, ...] = (), at: float 
     """The recommended point is 0; the best one is 1 (or ``at``) and strange ones are 2, 3, ..."""
     others = [(point(2.0 + i), value) for i, value in enumerate(strange)]
     return start(point(0.0), None if best is None else (point(at or 1.0), best), others)
+
+
+# -- what it says about the noise
+
+
+@pytest.mark.parametrize(
+    ("known", "values", "agreed", "differed", "contradicted"),
+    [
+        # The recommended point was not measured before: its values are compared with each other.
+        ([NAN], [[5.0, 5.0]], 1, 0, 0),
+        ([NAN], [[5.0, 6.0]], 0, 1, 0),
+        # Points chosen for their values give them again or not, which says nothing of the others.
+        ([NAN, 1.0], [[5.0, NAN], [1.0, 1.0]], 2, 0, 0),
+        ([NAN, 1.0], [[5.0, NAN], [1.0, 2.0]], 1, 0, 1),
+        ([NAN, 1.0, 90.0], [[5.0, NAN], [1.0, NAN], [7.0, 8.0]], 1, 0, 2),
+    ],
+)
+def test_what_a_check_says_about_the_noise(
+    known: list[float], values: list[list[float]], agreed: int, differed: int, contradicted: int
+) -> None:
+    points = np.arange(float(len(known)))[:, None]
+    best = min(1, len(known) - 1)
+    found = Recheck(points, np.array(known), best, True, values=np.array(values))
+    run: Any = SimpleNamespace(evidence=Evidence(), ledger=Ledger(100))
+    last_phase._learn(run, found)
+    seen = run.evidence
+    assert (seen.agreed, seen.differed, seen.contradicted) == (agreed, differed, contradicted)
 
 
 # -- which points

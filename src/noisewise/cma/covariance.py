@@ -140,8 +140,8 @@ class Covariance(ABC):
         p_c: FloatArray,
         w: FloatArray,
         Y: FloatArray,
-        sampled: FloatArray | None = None,
-        centring: float = 1.0,
+        sampled: FloatArray | None,
+        centring: float,
     ) -> Any:
         """keep C + c_1 p_c p_c^T + c_mu sum_i w_i y_i y_i^T; where the model can, with the mean
         square of the rows ``sampled`` in place of the share ``centring`` of the C that c_mu
@@ -194,8 +194,8 @@ class Full(Covariance):
         p_c: FloatArray,
         w: FloatArray,
         Y: FloatArray,
-        sampled: FloatArray | None = None,
-        centring: float = 1.0,
+        sampled: FloatArray | None,
+        centring: float,
     ) -> FullState:
         n = len(p_c)
         C: FloatArray = (Y.T * (rates.c_mu * w)).dot(Y) + np.outer(rates.c_1 * p_c, p_c)
@@ -271,8 +271,8 @@ class Diagonal(Covariance):
         p_c: FloatArray,
         w: FloatArray,
         Y: FloatArray,
-        sampled: FloatArray | None = None,
-        centring: float = 1.0,
+        sampled: FloatArray | None,
+        centring: float,
     ) -> DiagonalState:
         C: FloatArray = rates.c_mu * w.dot(Y * Y) + rates.c_1 * (p_c * p_c) + keep * state.C
         if sampled is not None:
