@@ -54,6 +54,23 @@ def test_conditional_parameters_are_part_of_the_recommendation(done: optuna.Stud
     assert 0.5 < found["only_a"] <= 1.0
 
 
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_options_of_a_list_are_in_the_sign_of_the_study(direction: str) -> None:
+    worth = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}
+    study = study_of(24, direction=direction)
+    study.sampler = NoisewiseSampler(
+        24, seed=3, search_space={"kind": optuna.distributions.CategoricalDistribution("abcd")}
+    )
+    study.optimize(lambda t: worth[t.suggest_categorical("kind", "abcd")], n_trials=24)
+    found = recommended_params(study)
+    assert found.options is not None
+    best = "a" if direction == "minimize" else "d"
+    assert found.options["option"][0] == found.params["kind"] == best
+    shown = dict(zip(found.options["option"], found.options["mean"], strict=True))
+    assert shown == {kind: pytest.approx(value) for kind, value in worth.items()}
+    assert min(worth.values()) <= min(found.options["shrunk"])
+
+
 def test_the_recommendation_can_be_fed_back(done: optuna.Study) -> None:
     study = study_of(150)
     study.add_trials(done.trials)

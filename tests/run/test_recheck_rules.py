@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import support
 from noisewise.measured.evidence import Evidence
-from noisewise.run import last_phase
+from noisewise.run import last_phase, recheck
 from noisewise.run.recheck import Recheck, request, start, strange_share, strangeness, strangest
 from noisewise.run.run import Ledger
 
@@ -53,6 +54,26 @@ def test_what_a_check_says_about_the_noise(
     last_phase._learn(run, found)
     seen = run.evidence
     assert (seen.agreed, seen.differed, seen.contradicted) == (agreed, differed, contradicted)
+
+
+def test_a_strange_value_that_was_checked_before_is_not_checked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opt = support.start("watchful", 2, 100, confirm="auto")
+    while opt.spent < 60:
+        for trial in opt.ask():
+            opt.tell(trial.id, float(trial.x @ trial.x))
+    run, first, second = opt._run, np.array([7.0, 7.0]), np.array([8.0, 8.0])
+    monkeypatch.setattr(recheck, "strangest", lambda X, y: [(first, 50.0), (second, 60.0)])
+
+    def checked() -> list[float]:
+        found = last_phase._begin(opt._search.method, run).recheck
+        assert found is not None
+        return found.points[2:, 0].tolist()
+
+    assert checked() == [7.0, 8.0]
+    run.doubted = first[None]
+    assert checked() == [8.0]
 
 
 # -- which points
