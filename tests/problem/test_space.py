@@ -307,3 +307,13 @@ def test_a_switch_is_one_coordinate() -> None:
     assert space.decode(middle) == {"a": False, "b": "x", "c": "x"}
     assert space.decode(middle + 1e-9)["a"] is True
     assert space.encode({"a": True, "b": "x"}).tolist()[:2] == [0.75, 0.25]
+
+
+def test_options_that_cannot_be_compared_are_known_by_identity() -> None:
+    """Two arrays have no single answer to whether they are equal."""
+    first, second = np.zeros(2), np.ones(2)
+    space = Space({"net": [first, second, None]})
+    for option in (first, second, None):
+        assert space.decode(space.encode({"net": option}))["net"] is option
+    with pytest.raises(ValueError, match="net must be one of"):
+        space.encode({"net": np.ones(2)})
