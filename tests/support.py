@@ -107,6 +107,12 @@ def population(values: Any, X: FloatArray | None = None) -> Population:
     return Population(X, X, Samples(table), wave=1)
 
 
+def handed_over(opt: nw.Optimizer) -> int:
+    """Evaluations after which another method went on; 0: none did."""
+    found: list[int] = [handed.evaluations for handed in opt._run.handovers]
+    return found[-1] if found else 0
+
+
 def affordable(method: Method, budget: int, most: int = 40) -> int:
     """The budget, but not more than ``most`` where a model is fitted again and again: enough for
     the start design, proposals of the model, a few fits and the last phase."""

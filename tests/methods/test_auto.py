@@ -14,6 +14,8 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.methods import GP, Auto, Watchful
+from noisewise.methods.auto import AutoMemory
+from noisewise.methods.method import Handover
 
 
 def pure_noise(trial: nw.Trial) -> float:
@@ -27,10 +29,9 @@ def noiseless(trial: nw.Trial) -> float:
 
 def in_charge(d: int, budget: int, **options: Any) -> str:
     memory = Auto(**options).start(support.setup(d, budget))
-    assert (memory.model is None) != (memory.strategy is None)
-    if memory.opening:
-        return f"gp opens for {memory.opening}"
-    return "watchful" if memory.model is None else "gp"
+    if isinstance(memory, Handover):
+        return memory.method.name
+    return f"gp opens for {memory.opening}" if memory.opening else "gp"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_the_model_can_be_left_out() -> None:
 
 def test_the_model_does_not_open_a_run_with_common_seeds() -> None:
     setup = replace(support.setup(3, 400), common=True)
-    assert Auto().start(setup).model is None
+    assert isinstance(Auto().start(setup), Handover)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_a_model_that_does_not_predict_hands_over(seed: int) -> None:
     """From then on the history has step sizes and populations of the strategy."""
     opt = support.start(Auto(), 6, 150, rng=seed, confirm=0)
     support.drive(opt, lambda trial: pure_noise(trial) + seed)
-    r, handed_over = opt.result(), opt._run.memory.handed_over
+    r, handed_over = opt.result(), support.handed_over(opt)
     assert 6 < handed_over < 150
     assert r.nfev == 150
     assert f"a model handed over after {handed_over} evaluations" in r.message
@@ -127,11 +128,12 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
     found: list[Any] = []
     hand_over = Auto._hand_over
 
-    def watched(self: Auto, memory: Any, free: int, anew: str = "") -> None:
-        found.append(GP().distribution(memory.model))
-        hand_over(self, memory, free, anew)
-        found.append(Watchful().distribution(memory.strategy))
-        assert memory.strategy.budget == free
+    def watched(self: Auto, memory: Any, free: int, anew: str = "") -> Handover:
+        found.append(GP().distribution(memory))
+        handover = hand_over(self, memory, free, anew)
+        found.append(Watchful().distribution(handover.memory))
+        assert handover.memory.budget == free
+        return handover
 
     monkeypatch.setattr(Auto, "_hand_over", watched)
     seen: list[tuple[float, bytes]] = []
@@ -141,9 +143,9 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
             seen.append((pure_noise(trial), trial.x.tobytes()))
             opt.tell(trial.id, seen[-1][0])
     memory, (before, after) = opt._run.memory, found
-    assert memory.handed_over == len(seen)
+    assert support.handed_over(opt) == len(seen)
     np.testing.assert_array_equal(after.mean, before.mean)
-    box, best = opt._run.setup.box, memory.strategy.best
+    box, best = opt._run.setup.box, memory.best
     kept = {(y, box.outer(x).tobytes()) for y, x in zip(best.values, best.X, strict=True)}
     assert len(kept) >= 5
     assert kept == set(sorted(seen)[: len(kept)])
@@ -182,7 +184,7 @@ def test_rare_outliers_are_for_the_strategy() -> None:
 
     opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
     support.drive(opt, value)
-    assert 15 <= opt._run.memory.handed_over <= 100
+    assert 15 <= support.handed_over(opt) <= 100
     assert opt.result().x @ opt.result().x < 1e-4
 
 
@@ -192,7 +194,7 @@ def test_noise_that_falls_with_the_values_is_for_the_strategy() -> None:
 
     opt = support.start(Auto(), 2, 400, confirm=0, bounds=(-5.0, 5.0))
     support.drive(opt, value)
-    assert 15 <= opt._run.memory.handed_over <= 100
+    assert 15 <= support.handed_over(opt) <= 100
 
 
 def test_a_long_run_is_opened_by_the_model() -> None:
@@ -202,9 +204,9 @@ def test_a_long_run_is_opened_by_the_model() -> None:
         for trial in opt.ask():
             opt.tell(trial.id, weak_noise(trial))
     memory = opt._run.memory
-    assert memory.handed_over == 100
-    assert np.abs(memory.strategy.state.mean).max() < 0.1
-    assert memory.strategy.state.sigma < 0.1
+    assert support.handed_over(opt) == 100
+    assert np.abs(memory.state.mean).max() < 0.1
+    assert memory.state.sigma < 0.1
     support.drive(opt, weak_noise)
     assert opt.result().nfev == 1200
     assert "a model handed over after 100 evaluations" in opt.result().message
@@ -225,7 +227,7 @@ def noisier(trial: nw.Trial) -> float:
 def test_a_run_that_begins_anew_says_why(fun: Callable[[nw.Trial], float], why: str) -> None:
     opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0))
     support.drive(opt, fun)
-    handed_over = opt._run.memory.handed_over
+    handed_over = support.handed_over(opt)
     assert 15 <= handed_over < 100
     said = f"{why} after {handed_over} evaluations, so a strategy began anew; "
     assert said in opt.result().message
@@ -235,7 +237,7 @@ def test_a_run_that_begins_anew_says_why(fun: Callable[[nw.Trial], float], why: 
 def test_a_model_of_few_parameters_does_not_hand_over(d: int) -> None:
     opt = support.start(Auto(), d, 100, confirm=0)
     support.drive(opt, pure_noise)
-    assert opt._run.memory.handed_over == 0
+    assert support.handed_over(opt) == 0
 
 
 def test_more_budget_does_not_end_an_opening() -> None:
@@ -245,7 +247,7 @@ def test_more_budget_does_not_end_an_opening() -> None:
             opt.tell(trial.id, weak_noise(trial))
         if opt.spent == 20:
             opt.extend(1200)
-    assert opt._run.memory.handed_over == 100
+    assert support.handed_over(opt) == 100
 
 
 @pytest.mark.parametrize("workers", [4, 16])
@@ -253,22 +255,22 @@ def test_what_the_model_proposed_does_not_widen_the_strategy(workers: int) -> No
     """Its candidates that are under way at the hand-over come from no distribution of a strategy:
     their steps are as long as those of samples at most."""
     opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0), workers=workers)
-    while opt._run.memory.strategy is None:
+    while isinstance(opt._run.memory, AutoMemory):
         for trial in opt.ask():
             opt.tell(trial.id, weak_noise(trial))
-    assert 100 <= opt._run.memory.handed_over < 108
-    assert opt._run.memory.strategy.state.sigma < 0.1
+    assert 100 <= support.handed_over(opt) < 108
+    assert opt._run.memory.state.sigma < 0.1
     while opt.spent < 200:
         for trial in opt.ask():
             opt.tell(trial.id, weak_noise(trial))
-    assert opt._run.memory.strategy.state.sigma < 0.1
+    assert opt._run.memory.state.sigma < 0.1
 
 
 def test_candidates_of_the_model_reach_the_strategy_that_takes_over() -> None:
     """They wait for their values, and are learnt from when these are there."""
     opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0), workers=8)
     held: list[nw.Trial] = []
-    while opt._run.memory.strategy is None:
+    while isinstance(opt._run.memory, AutoMemory):
         held += opt.ask()
         trial = held.pop(0)
         opt.tell(trial.id, weak_noise(trial))
@@ -278,20 +280,20 @@ def test_candidates_of_the_model_reach_the_strategy_that_takes_over() -> None:
     assert np.isnan(group.origins.sigmas).all()
     support.drive_on(opt, held, weak_noise)
     assert opt.spent == 1200
-    assert opt.result().history["population"][opt._run.memory.handed_over] > 1
+    assert opt.result().history["population"][support.handed_over(opt)] > 1
 
 
 @pytest.mark.parametrize("value", [pure_noise, lambda trial: float("nan")])
 def test_the_strategy_begins_anew_where_noise_is_strong(value: Any) -> None:
     """After 15 values, from the start of the run; without any success, too."""
     opt = support.start(Auto(), 2, 1200, confirm=0, bounds=(-5.0, 5.0))
-    while opt._run.memory.strategy is None:
+    while isinstance(opt._run.memory, AutoMemory):
         for trial in opt.ask():
             opt.tell(trial.id, value(trial))
     memory, first = opt._run.memory, Watchful().start(opt._run.setup)
-    assert 15 <= memory.handed_over <= 60
-    assert memory.strategy.state.mean.tolist() == first.state.mean.tolist()
-    assert memory.strategy.state.sigma == first.state.sigma
+    assert 15 <= support.handed_over(opt) <= 60
+    assert memory.state.mean.tolist() == first.state.mean.tolist()
+    assert memory.state.sigma == first.state.sigma
 
 
 def _with_data(y_of: Any, value: Any, budget: int = 1200) -> tuple[nw.Optimizer, dict[int, bytes]]:
@@ -309,9 +311,9 @@ def test_data_that_are_not_used_change_nothing(noise: float) -> None:
         return float(trial.x @ trial.x) + noise * pure_noise(trial)
 
     opposite, plain = (_with_data(y, value) for y in (lambda X: -np.sum(X * X, axis=1), None))
-    assert "dropped" in Auto().absorbed(opposite[0]._run.memory)
+    assert "dropped" in opposite[0].result().message
     assert opposite[1] == plain[1]
-    assert (plain[0]._run.memory.handed_over < 100) == (noise > 1.0)
+    assert (support.handed_over(plain[0]) < 100) == (noise > 1.0)
 
 
 def test_data_that_help_are_not_given_up() -> None:
@@ -321,9 +323,9 @@ def test_data_that_help_are_not_given_up() -> None:
         return float(trial.x @ trial.x) + 5.0 * pure_noise(trial)
 
     with_data, plain = (_with_data(y, noisy)[0] for y in (lambda X: np.sum(X * X, axis=1), None))
-    assert plain._run.memory.handed_over < 100
-    assert with_data._run.memory.handed_over == 100
-    assert "the model uses 40 rows" in Auto().absorbed(with_data._run.memory)
+    assert support.handed_over(plain) < 100
+    assert support.handed_over(with_data) == 100
+    assert "the model uses 40 rows" in with_data.result().message
 
 
 def test_data_help_a_run_in_which_everything_fails() -> None:
@@ -342,7 +344,7 @@ def _failed(trial: nw.Trial) -> float:
 def test_a_model_that_predicts_stays() -> None:
     opt = support.start(Auto(), budget=80, confirm=0)
     support.drive(opt, noiseless)
-    assert opt._run.memory.handed_over == 0
+    assert support.handed_over(opt) == 0
     assert "Gaussian process" in opt.result().message
 
 
@@ -393,7 +395,7 @@ def test_resume_is_exact_across_the_hand_over(tmp_path: Path, d: int, budget: in
             again[trial.id] = trial.x.tobytes()
             parts.tell(trial.id, pure_noise(trial))
         parts = saved(parts)
-    assert 7 < whole._run.memory.handed_over < 100
+    assert 7 < support.handed_over(whole) < 100
     assert again == asked
     assert support.data_of(parts) == support.data_of(whole)
     assert support.same_result(parts.result(), whole.result())

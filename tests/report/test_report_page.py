@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -299,8 +299,7 @@ def test_every_evaluation_is_counted_as_what_it_was_for(told: int | None) -> Non
 class Racing(nw.methods.GP):
     """Finalists race although a model has averaged all values."""
 
-    def races(self, memory: Any) -> bool:
-        return True
+    races: ClassVar[bool] = True
 
 
 def test_the_page_and_the_table_of_the_budget_count_the_same_confirmations() -> None:

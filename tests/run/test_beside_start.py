@@ -76,7 +76,7 @@ def test_elsewhere_nothing_changes(options: dict[str, Any]) -> None:
     while not opt.done:
         for trial in opt.ask():
             opt.tell(trial.id, float(rng.random() < 0.5))
-    assert not beside_start.applies(opt.method, opt._run)
+    assert not beside_start.applies(opt._run)
     assert beside_start.finalists(opt.method, opt._run) is None
 
 
@@ -86,8 +86,8 @@ def test_values_that_are_no_outcomes_change_nothing() -> None:
     while not opt.done:
         for trial in opt.ask():
             opt.tell(trial.id, float(rng.normal()))
-    assert not beside_start.applies(opt.method, opt._run)
-    assert beside_start.answer(opt.method, opt._run) is None
+    assert not beside_start.applies(opt._run)
+    assert beside_start.answer(opt._run) is None
 
 
 def test_with_open_coordinates_the_first_steps_are_the_unit() -> None:

@@ -11,7 +11,7 @@ import pytest
 import noisewise as nw
 import support
 from noisewise.methods import CMAES, GP
-from noisewise.methods.method import Setup
+from noisewise.methods.method import Now, Setup
 from noisewise.problem.box import Box
 from noisewise.run import feasibility
 
@@ -71,20 +71,14 @@ def test_nothing_is_changed_where_all_have_failed() -> None:
 
 def test_a_method_with_a_model_is_told_the_limits_instead() -> None:
     method, limits = GP(), known()
-    run: Any = SimpleNamespace(limits=limits, memory=method.start(support.setup(2, 40)))
+    run: Any = SimpleNamespace(limits=limits, memory=None)
     population = support.population([1.0, 2.0], np.array([FAR, FINE]))
-    assert feasibility.seen_by(method, run, population) is population
-    assert run.memory.model.limits is limits
-
-
-def test_what_the_method_remembers_then_is_kept() -> None:
-    """Its memory may be another object."""
-    told: Any = SimpleNamespace(limit=lambda memory, limits: ("told", memory, limits))
-    limits = known()
-    run: Any = SimpleNamespace(limits=limits, memory="before")
-    population = support.population([1.0, 2.0], np.array([FAR, FINE]))
-    assert feasibility.seen_by(told, run, population) is population
-    assert run.memory == ("told", "before", limits)
+    shown = feasibility.seen_by(method, run, population)
+    assert shown.samples is population.samples
+    assert shown.limits is limits
+    rng = np.random.default_rng(0)
+    memory, _ = method.learn(method.start(support.setup(2, 40)), shown, Now(30, 40), rng)
+    assert memory.model.limits is limits
 
 
 def test_only_measured_constraints_are_learnt() -> None:

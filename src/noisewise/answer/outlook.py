@@ -212,14 +212,14 @@ def of(search: Search, found: Estimate) -> Outlook:
     ledger = run.ledger
     repeats = 1.0 + ledger.reevaluation / max(1, ledger.base)
     share = _noise_share(run.evidence.recent, out.noise**2 / repeats)
-    improvement = search.method.improvement(run.memory) if search.done else math.nan
+    model = search.method.explain(run.memory).predictions if search.done else None
     elsewhere = _noise_of_pairs(run.evidence.recent)
     out = replace(out, noise_elsewhere=elsewhere)
     return replace(
         out,
         # The noise of this point says nothing about that of other ones.
         noise_share=math.nan if out.noise_differs else share,
-        improvement=improvement,
+        improvement=math.nan if model is None else model.improvement(),
         spread=_spread(run.evidence.recent, out.noise**2 / repeats),
     )
 

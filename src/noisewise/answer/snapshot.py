@@ -69,7 +69,6 @@ class View:
 
     def __init__(self, search: Search, space: Space | None) -> None:
         self.search, self.run, self.space = search, search.run, space
-        self.memory = search.run.memory
 
     @cached_property
     def recommended(self) -> tuple[FloatArray, Estimate]:
@@ -85,7 +84,7 @@ class View:
 
     @cached_property
     def explained(self) -> Explanation:
-        return self.search.method.explain(self.memory)
+        return self.run.explain(self.search.method)
 
     @cached_property
     def luckiest(self) -> tuple[FloatArray, float]:
@@ -135,14 +134,13 @@ class View:
 
     @property
     def message(self) -> str:
-        method = self.search.method
-        more = (self.explained.message, method.absorbed(self.memory), said(method, self.run))
+        more = (self.explained.message, self.explained.earlier, said(self.run))
         exact = self.explained.deterministic is True
         return sentences.message(self.run, self.status, self.best, more, self.lucky, exact)
 
     @property
     def warnings(self) -> list[str]:
-        run, name = self.run, self.search.method.name
+        run, name = self.run, self.search.chosen.name
         said = sentences.warnings(run, self.best, self.status, name) + self.explained.warnings
         if run.limits is not None and not self.constraints[2]:
             said.append(sentences.infeasible(self.constraints[3]))
@@ -155,7 +153,7 @@ class View:
     @property
     def options(self) -> dict[str, list[Any]]:
         """How the options of a list stand."""
-        standings = self.search.method.standings(self.memory)
+        standings = self.explained.standings
         assert standings is not None
         assert self.space is not None
         return options.table(standings, self.space, self.run.maximize)
@@ -190,7 +188,7 @@ _ENTRIES: dict[str, Callable[[View], Any]] = {
     "nit": lambda v: v.run.round,
     "n_reevaluations": lambda v: v.run.ledger.reevaluation,
     "n_failures": lambda v: v.run.ledger.failures,
-    "method": lambda v: v.search.method.name,
+    "method": lambda v: v.search.chosen.name,
     "misranking": lambda v: v.run.evidence.misranking,
     "misranking_n": lambda v: v.run.evidence.reevaluations,
     "n_confirmations": lambda v: v.best.n + v.best.failures,

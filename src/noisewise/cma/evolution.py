@@ -27,6 +27,7 @@ from noisewise.measured.population import Population
 from noisewise.methods.method import (
     NOTHING,
     Distribution,
+    Explanation,
     Info,
     Method,
     Now,
@@ -91,6 +92,7 @@ class EvolutionStrategy(Method):
     """A method that searches with N(m, sigma^2 C)."""
 
     columns: ClassVar[tuple[str, ...]] = ("sigma", "mu_eff", "c_mean")
+    sampled: ClassVar[bool] = True
     #: Whether `weigh` looks at known standard errors itself; else it gets discounted values.
     weighs_errors: ClassVar[bool] = False
 
@@ -188,8 +190,8 @@ class EvolutionStrategy(Method):
         memory.warm = warm
         return memory
 
-    def absorbed(self, memory: Any) -> str:
-        return "" if memory.warm is None else str(memory.warm.said())
+    def explain(self, memory: Any) -> Explanation:
+        return Explanation(earlier="" if memory.warm is None else memory.warm.said())
 
     def recommend(self, memory: Any) -> Recommended:
         """The mean of the search distribution: no single lucky draw can carry it away."""
@@ -198,9 +200,6 @@ class EvolutionStrategy(Method):
     def distribution(self, memory: Any) -> Distribution:
         state = memory.state
         return Distribution(state.mean, state.sigma, state.covariance.C)
-
-    def origin(self, memory: Any) -> FloatArray:
-        return np.asarray(memory.state.mean)
 
 
 @dataclass(frozen=True, kw_only=True)

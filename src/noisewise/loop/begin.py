@@ -78,7 +78,7 @@ def begin(
         race_part=chosen.race_part,
         options=options,
         layout=None if named is None else named.layout,
-        given=bool(x0 is not None or today is not None) and _numbers(named),
+        given=chosen.keeps_start and (x0 is not None or today is not None) and _numbers(named),
     )
     ledger, streams = Ledger(budget, reserve=held), given.generators(rng)
     more = flag("maximize", maximize)

@@ -222,7 +222,12 @@ class Optimizer:
 
     @property
     def method(self) -> Method:
-        """The method that runs."""
+        """The method that was chosen."""
+        return self._search.chosen
+
+    @property
+    def in_charge(self) -> Method:
+        """The chosen method, or another one to which it has handed over."""
         return self._search.method
 
     @property
@@ -235,6 +240,8 @@ class Optimizer:
         """Everything that changes during the run, for reports, which only read it."""
         return self._search.run
 
+    _run = state
+
     @property
     def gave_up(self) -> bool:
         """Whether the run ended because nothing but failures came."""
@@ -244,7 +251,7 @@ class Optimizer:
     def deviations(self) -> FloatArray:
         """Standard deviation of the search distribution along each coordinate, 0 where it is
         fixed; nan for a method that has none."""
-        search, box = self.method.distribution(self._run.memory), self._run.setup.box
+        search, box = self.in_charge.distribution(self._run.memory), self._run.setup.box
         if search is None:
             return np.full(self.dimension, math.nan)
         variances = search.C if search.C.ndim == 1 else np.diagonal(search.C)
@@ -301,8 +308,7 @@ class Optimizer:
 
     def is_only_value(self, id: int) -> bool:
         """Whether no other evaluation of the candidate of this trial was handed out so far."""
-        part = telling.part_of(self._search, id)
-        return bool(part.samples.values.shape[1] == 1)
+        return bool(telling.part_of(self._search, id).samples.values.shape[1] == 1)
 
     def move(self, id: int, sampled: FloatArray) -> None:
         """Put another point in the place of that trial's `candidate`, before it is told: it was
@@ -318,10 +324,6 @@ class Optimizer:
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.result()._repr_html_()}"
-
-    @property
-    def _run(self) -> Run:
-        return self._search.run
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, atomically. `load` goes on from here, bit for bit."""

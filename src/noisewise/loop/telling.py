@@ -75,7 +75,7 @@ def _limits(search: Search, given: list[Any], numbers: list[float]) -> list[Floa
     q = told if run.limits is None else len(run.limits.measured)
     if run.limits is None and run.ledger.told > run.ledger.failures:
         raise ValueError("constraints must be told with every trial, got trials without them")
-    feasibility.check_method(search.method)
+    feasibility.check_method(search.chosen)
     for i, one in enumerate(found):
         if given[i] is None and numbers[i] < np.inf:
             raise ValueError(f"constraints must be told with every trial, {q} values, got None")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -99,6 +100,9 @@ class Population:
     near, steps
         Where `origins` are given, the candidates as an update shall see them: moved a part of the
         way to the present mean, and with their whole step from it.
+    limits
+        What is known about measured constraints (`noisewise.gp.limits.Limits`), for a method that
+        `learns_limits`.
     """
 
     X: FloatArray
@@ -122,6 +126,7 @@ class Population:
     placed: list[int] = field(default_factory=list)
     near: FloatArray | None = None
     steps: FloatArray | None = None
+    limits: Any = None
 
     @classmethod
     def of(cls, X: FloatArray, sampled: FloatArray) -> Population:

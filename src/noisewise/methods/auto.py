@@ -23,29 +23,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from noisewise._data import data
 from noisewise.gp import search as gp
-from noisewise.gp.limits import Limits
 from noisewise.gp.past import UNUSED
 from noisewise.measured.population import Population
-from noisewise.methods.delegating import Delegating
-from noisewise.methods.gp import GP, GPMemory
+from noisewise.methods.gp import GPMemory, ModelSearch, begin_model
 from noisewise.methods.method import (
     Distribution,
-    Explanation,
+    Handover,
     Info,
     Method,
     Now,
     Setup,
 )
-from noisewise.methods.reevaluations import WatchfulMemory
-from noisewise.methods.select import Select, SelectMemory
+from noisewise.methods.select import Select
 from noisewise.methods.watchful import Watchful
-from noisewise.problem.earlier import Earlier
 
 #: Where the model is in charge: evaluations in all, at least and at most per parameter, and
 #: numbers; and evaluations in all where there are choices.
@@ -66,30 +62,19 @@ _AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 6, 8
 
 @data
 @dataclass(slots=True, kw_only=True)
-class AutoMemory:
-    """The memory of the method in charge; the others are None."""
+class AutoMemory(GPMemory):
+    """What is remembered while the model is in charge."""
 
     setup: Setup
-    model: GPMemory | None = None
-    strategy: WatchfulMemory | None = None
-    selection: SelectMemory | None = None
     #: Evaluations for which the model opens a longer run; 0: it is in charge of all of them.
     opening: int = 0
-    #: Evaluations after which the model handed over; 0: it did not.
-    handed_over: int = 0
-    #: Why the strategy began anew then; empty: it went on from where the model was.
-    anew: str = ""
-    #: What had come of earlier data then.
-    earlier: str = ""
-    #: What it had to say then about values that it had set aside.
-    outliers: list[str] = field(default_factory=list)
     #: Evaluations that the model has learnt from, earlier data not counted.
     learnt: int = 0
 
 
 @data
 @dataclass(frozen=True, kw_only=True)
-class Auto(Delegating):
+class Auto(ModelSearch):
     """The default: nothing to configure. Few evaluations in few dimensions are spent by a model,
     others by an evolution strategy that watches the noise; see docs/methods.md.
 
@@ -106,8 +91,6 @@ class Auto(Delegating):
     """
 
     name: ClassVar[str] = "auto"
-    rank_based: ClassVar[bool] = False
-    constrained: ClassVar[bool] = True
     lists: ClassVar[str] = "choice"
     keeps_start: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = (*Watchful.columns, "noise_share")
@@ -118,7 +101,6 @@ class Auto(Delegating):
     centred: bool = True
     scores: float = 0.5
     model: bool = True
-    _gp: GP = field(init=False, repr=False, compare=False)
     _watchful: Watchful = field(init=False, repr=False, compare=False)
     _select: Select = field(init=False, repr=False, compare=False)
 
@@ -130,72 +112,50 @@ class Auto(Delegating):
             centred=self.centred,
             scores=self.scores,
         )
-        object.__setattr__(self, "_gp", GP())
         object.__setattr__(self, "_watchful", watchful)
         object.__setattr__(self, "_select", Select(population=self.population))
 
-    def start(self, setup: Setup, distribution: Distribution | None = None) -> AutoMemory:
+    @property
+    def successors(self) -> tuple[Method, ...]:
+        return (self._watchful, self._select)
+
+    def start(
+        self, setup: Setup, distribution: Distribution | None = None
+    ) -> AutoMemory | Handover:
         if setup.options is not None:
-            selection = self._select.start(setup, distribution)
-            return AutoMemory(setup=setup, selection=selection)
+            return Handover(self._select, self._select.start(setup, distribution))
         d, opening = setup.parameters, _opening(setup)
         few = _LEAST_EACH * d <= setup.budget <= _few(setup) and _numbers(setup) <= _DIMENSIONS
-        if self.model and (few or opening) and self.population is None:
-            model = self._gp.start(setup, distribution)
-            # What the strategy takes over should not depend on a few points close to the best.
-            fit = model.model.fit
-            fit = replace(fit, closer=fit.closer and not opening)
-            model.model = replace(model.model, fit=fit)
-            return AutoMemory(setup=setup, model=model, opening=opening)
-        return AutoMemory(setup=setup, strategy=self._watchful.start(setup, distribution))
+        if not (self.model and (few or opening) and self.population is None):
+            return Handover(self._watchful, self._watchful.start(setup, distribution))
+        model = begin_model(setup, distribution)
+        # What the strategy takes over should not depend on a few points close to the best.
+        fit = replace(model.fit, closer=model.fit.closer and not opening)
+        return AutoMemory(model=replace(model, fit=fit), batch=1, setup=setup, opening=opening)
 
-    def resume(self, memory: AutoMemory, setup: Setup) -> AutoMemory:
+    def resume(self, memory: AutoMemory, setup: Setup) -> AutoMemory | Handover:
         """The model hands over where the budget has become too long for it and at least half of
-        it is left; otherwise the method in charge stays. An opening ends when it would have."""
+        it is left. An opening ends when it would have."""
         memory.setup = setup
-        if memory.selection is not None:
-            memory.selection = self._select.resume(memory.selection, setup)
-        if memory.strategy is not None:
-            memory.strategy = self._watchful.resume(memory.strategy, setup)
-        if memory.model is None:
-            return memory
-        memory.model = self._gp.resume(memory.model, setup)
         left = setup.budget - memory.learnt
         long = setup.budget > max(_few(setup), _kept(setup)) and not memory.opening
-        if long and 2 * left >= setup.budget:
-            self._hand_over(memory, left)
-        return memory
-
-    def _charge(self, memory: AutoMemory) -> tuple[Method, Any]:
-        """The method in charge and its memory."""
-        if memory.model is not None:
-            return self._gp, memory.model
-        if memory.selection is not None:
-            return self._select, memory.selection
-        return self._watchful, memory.strategy
+        return self._hand_over(memory, left) if long and 2 * left >= setup.budget else memory
 
     def learn(
         self, memory: AutoMemory, population: Population, now: Now, rng: np.random.Generator
-    ) -> tuple[AutoMemory, Info]:
-        method, inner = self._charge(memory)
-        inner, info = method.learn(inner, population, now, rng)
-        if memory.selection is not None:
-            memory.selection = inner
-            return memory, Info((math.nan,) * len(self.columns))
-        if memory.model is None:
-            memory.strategy = inner
-            return memory, Info((*info.row, math.nan))
-        memory.model = inner
+    ) -> tuple[AutoMemory | Handover, Info]:
+        _, info = super().learn(memory, population, now, rng)
+        info = Info((math.nan, math.nan, math.nan, *info.row))
         memory.learnt += int((~np.isnan(population.samples.values)).sum())
         if memory.opening:
             over = memory.learnt >= memory.opening
             if self._keeps(memory):
                 memory.opening = 0 if over else memory.opening
             elif (anew := self._why_anew(memory)) or over:
-                self._hand_over(memory, now.free, anew)
-        elif not memory.setup.choices and self._lost(inner, now, memory.setup.parameters):
-            self._hand_over(memory, now.free)
-        return memory, Info((math.nan, math.nan, math.nan, *info.row))
+                return self._hand_over(memory, now.free, anew), info
+        elif not memory.setup.choices and self._lost(memory, now, memory.setup.parameters):
+            return self._hand_over(memory, now.free), info
+        return memory, info
 
     def _lost(self, model: GPMemory, now: Now, dimension: int) -> bool:
         """Whether the model has stopped predicting and there is time for the strategy."""
@@ -209,8 +169,7 @@ class Auto(Delegating):
         """Why the model is no use for the opening: too much that it does not explain, or no success
         yet; empty: it is. Its start would be worse than the first one, whose steps are longer.
         Earlier data in use are not given up."""
-        assert memory.model is not None
-        model, known = memory.model.model, max(_KNOWN, _KNOWN_EACH * memory.setup.parameters)
+        model, known = memory.model, max(_KNOWN, _KNOWN_EACH * memory.setup.parameters)
         if memory.learnt < known or (model.past is not None and model.past.use != UNUSED):
             return ""
         share = gp.noise_share(model)
@@ -226,8 +185,7 @@ class Auto(Delegating):
         averages noise that is the same everywhere over all that it has seen. For the strategy are
         noise that falls with the values, which a transformation shows, rare outliers among exact
         values, which ranks ignore, and functions of which the model sees nothing."""
-        assert memory.model is not None
-        model = memory.model.model
+        model = memory.model
         good = model.measured.y[model.measured.ok]
         return (
             memory.setup.budget <= _kept(memory.setup)
@@ -238,59 +196,19 @@ class Auto(Delegating):
             and gp.usual_surprise(model) > _USUAL
         )
 
-    def _hand_over(self, memory: AutoMemory, free: int, anew: str = "") -> None:
+    def _hand_over(self, memory: AutoMemory, free: int, anew: str = "") -> Handover:
         """The strategy goes on from the model's minimum, its curvature and its uncertainty, or
         begins anew."""
-        assert memory.model is not None
-        seen, frame = memory.model.model.own, memory.model.model.frame
-        memory.earlier = self._gp.absorbed(memory.model)
-        memory.outliers = self._gp.explain(memory.model).warnings
+        seen, frame = memory.model.own, memory.model.frame
+        told = self.explain(memory)
         setup = replace(memory.setup, budget=max(1, free))
-        distribution = None if anew else self._gp.distribution(memory.model)
-        strategy = self._watchful.start(setup, distribution)
+        strategy = self._watchful.start(setup, None if anew else self.distribution(memory))
         if seen.seed is None:  # else values of different seeds have different offsets
             values = np.where(seen.ok, seen.y, np.inf)
             strategy.best = strategy.best.insert(frame.outer(seen.X)[seen.at], values)
-        memory.handed_over, memory.anew = len(seen.y), anew
-        memory.model, memory.strategy = None, strategy
-
-    def limit(self, memory: AutoMemory, limits: Limits) -> AutoMemory | None:
-        if memory.selection is not None:
-            memory.selection = self._select.limit(memory.selection, limits)
-            return memory
-        if memory.model is None:
-            return None
-        memory.model = self._gp.limit(memory.model, limits)
-        return memory
-
-    def absorb(self, memory: AutoMemory, data: Earlier) -> AutoMemory | None:
-        method, inner = self._charge(memory)
-        inner = method.absorb(inner, data)
-        if inner is None:
-            return None
-        if memory.model is not None:
-            memory.model = inner
-        elif memory.selection is not None:
-            memory.selection = inner
-        else:
-            memory.strategy = inner
-        return memory
-
-    def absorbed(self, memory: AutoMemory) -> str:
-        method, inner = self._charge(memory)
-        return method.absorbed(inner) or memory.earlier
-
-    def explain(self, memory: AutoMemory) -> Explanation:
-        method, inner = self._charge(memory)
-        told = method.explain(inner)
-        if memory.handed_over:
-            when = f"after {memory.handed_over} evaluations"
-            said = f"a model handed over {when}"
-            if memory.anew:
-                said = f"{memory.anew} {when}, so a strategy began anew"
-            warnings = [*memory.outliers, *told.warnings]
-            told = replace(told, message=f"{said}; {told.message}", warnings=warnings)
-        return told
+        when = f"after {len(seen.y)} evaluations"
+        said = f"{anew} {when}, so a strategy began anew" if anew else f"a model handed over {when}"
+        return Handover(self._watchful, strategy, said, told.warnings, told.earlier)
 
 
 def _opening(setup: Setup) -> int:

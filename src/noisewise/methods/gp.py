@@ -1,14 +1,14 @@
 """`gp`: a Gaussian process proposes the candidates, for few evaluations in few dimensions.
 
-The model is in `noisewise.models`, what it proposes in `_gp_search`, what it answers in
-`_gp_answer`; all of them work in unit coordinates.
+The model is in `noisewise.gp`: what it proposes in `search`, what it answers in `answer`, both in
+unit coordinates.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from noisewise._threads import single
 from noisewise._types import FloatArray, IntArray
 from noisewise.gp import answer, outliers
 from noisewise.gp import search as gp
-from noisewise.gp.limits import Limits
 from noisewise.gp.past import first_look
 from noisewise.measured.population import Population
 from noisewise.methods.method import (
@@ -27,6 +26,7 @@ from noisewise.methods.method import (
     Info,
     Method,
     Now,
+    Predictions,
     Recommended,
     Sensitivity,
     Setup,
@@ -36,7 +36,7 @@ from noisewise.problem.earlier import Earlier
 
 
 @data
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class GPMemory:
     """What the model remembers, and how many candidates it proposes at a time."""
 
@@ -44,39 +44,29 @@ class GPMemory:
     batch: int
 
 
-@data
-@dataclass(frozen=True, kw_only=True)
-class GP(Method):
-    """Proposes where a Gaussian process expects to learn most about the minimum; learns the noise,
-    its own output transformation, and from failures. For up to a few hundred evaluations in up to
-    about ten dimensions; each costs a few milliseconds.
+@dataclass(frozen=True)
+class _Model(Predictions):
+    model: gp.Memory
 
-    population
-        Candidates per round with one worker; None: one.
+    def improvement(self) -> float:
+        with single():
+            return answer.improvement(self.model)
 
-    >>> import noisewise as nw
-    >>> r = nw.minimize(lambda x: x @ x, [1.0, 2.0], sigma0=1.0, budget=40, method="gp", rng=0)
-    >>> r.nfev, bool(r.x @ r.x < 1e-3)
-    (40, True)
-    """
+    def sensitivities(self, blocks: list[IntArray]) -> list[Sensitivity]:
+        with single():
+            columns = [self.model.frame.columns(block) for block in blocks]
+            return answer.sensitivities(self.model, columns)
 
-    name: ClassVar[str] = "gp"
+
+class ModelSearch(Method):
+    """A method that searches with a Gaussian process; how many candidates it proposes at a time is
+    in its memory (`begin_model`)."""
+
     rank_based: ClassVar[bool] = False
     constrained: ClassVar[bool] = True
+    learns_limits: ClassVar[bool] = True
+    races: ClassVar[bool] = False
     columns: ClassVar[tuple[str, ...]] = ("noise_share",)
-
-    population: int | None = None
-
-    def __post_init__(self) -> None:
-        integer_or_none("population", self.population, least=1)
-
-    def start(self, setup: Setup, distribution: Distribution | None = None) -> GPMemory:
-        mean, sigma = setup.mean, setup.sigma
-        if distribution is not None:
-            mean, sigma = distribution.mean, distribution.sigma
-        box = setup.box
-        model = gp.start(box.low / box.scale, box.high / box.scale, mean, sigma, setup.layout)
-        return GPMemory(model, self.population or 1)
 
     def size(self, memory: GPMemory, now: Now) -> Size:
         model, d = memory.model, len(memory.model.x0)
@@ -97,9 +87,11 @@ class GP(Method):
             return model.frame.outer(gp.propose(model, n, under_way, rng))
 
     def learn(
-        self, memory: GPMemory, population: Population, now: Now, rng: np.random.Generator
-    ) -> tuple[GPMemory, Info]:
+        self, memory: Any, population: Population, now: Now, rng: np.random.Generator
+    ) -> tuple[Any, Info]:
         model, samples = memory.model, population.samples
+        if population.limits is not None:
+            model = replace(model, limits=population.limits)
         i, slot = np.nonzero(~np.isnan(samples.values))
         errors = None if samples.errors is None else samples.errors[i, slot] ** 2
         seeds = population.seeds[i, slot] if population.common else None
@@ -107,10 +99,6 @@ class GP(Method):
             X = model.frame.inner(population.X)[i]
             memory.model = gp.learn(model, X, samples.values[i, slot], errors, seeds)
             return memory, Info((gp.noise_share(memory.model),))
-
-    def limit(self, memory: GPMemory, limits: Limits) -> GPMemory:
-        memory.model = replace(memory.model, limits=limits)
-        return memory
 
     def absorb(self, memory: GPMemory, data: Earlier) -> GPMemory | None:
         model = memory.model
@@ -120,9 +108,6 @@ class GP(Method):
             return None
         memory.model = model_with
         return memory
-
-    def absorbed(self, memory: GPMemory) -> str:
-        return "" if memory.model.past is None else memory.model.past.said()
 
     def recommend(self, memory: GPMemory) -> Recommended:
         model = memory.model
@@ -134,27 +119,53 @@ class GP(Method):
         with single():
             return memory.model.frame.outer(answer.finalists(memory.model))
 
-    def sensitivities(self, memory: GPMemory, blocks: list[IntArray]) -> list[Sensitivity]:
-        with single():
-            columns = [memory.model.frame.columns(block) for block in blocks]
-            return answer.sensitivities(memory.model, columns)
-
-    def races(self, memory: GPMemory) -> bool:
-        return False
-
-    def improvement(self, memory: GPMemory) -> float:
-        with single():
-            return answer.improvement(memory.model)
-
     def distribution(self, memory: GPMemory) -> Distribution:
         return Distribution(*answer.distribution(memory.model))
 
     def explain(self, memory: GPMemory) -> Explanation:
-        model = memory.model
+        model, warnings = memory.model, []
         share = gp.noise_share(model)
         if math.isnan(share):
-            return Explanation("too few values for a model")
-        if np.ptp(model.measured.y[model.measured.ok]) == 0.0:
-            return Explanation("a Gaussian process; all values are equal")
-        message = f"a Gaussian process; noise makes {share:.0%} of the variance of all values"
-        return Explanation(message, warnings=outliers.said(model.own))
+            message = "too few values for a model"
+        elif np.ptp(model.measured.y[model.measured.ok]) == 0.0:
+            message = "a Gaussian process; all values are equal"
+        else:
+            message = f"a Gaussian process; noise makes {share:.0%} of the variance of all values"
+            warnings = outliers.said(model.own)
+        earlier = "" if model.past is None else model.past.said()
+        return Explanation(message, warnings=warnings, earlier=earlier, predictions=_Model(model))
+
+
+@data
+@dataclass(frozen=True, kw_only=True)
+class GP(ModelSearch):
+    """Proposes where a Gaussian process expects to learn most about the minimum; learns the noise,
+    its own output transformation, and from failures. For up to a few hundred evaluations in up to
+    about ten dimensions; each costs a few milliseconds.
+
+    population
+        Candidates per round with one worker; None: one.
+
+    >>> import noisewise as nw
+    >>> r = nw.minimize(lambda x: x @ x, [1.0, 2.0], sigma0=1.0, budget=40, method="gp", rng=0)
+    >>> r.nfev, bool(r.x @ r.x < 1e-3)
+    (40, True)
+    """
+
+    name: ClassVar[str] = "gp"
+    population: int | None = None
+
+    def __post_init__(self) -> None:
+        integer_or_none("population", self.population, least=1)
+
+    def start(self, setup: Setup, distribution: Distribution | None = None) -> GPMemory:
+        return GPMemory(model=begin_model(setup, distribution), batch=self.population or 1)
+
+
+def begin_model(setup: Setup, distribution: Distribution | None) -> gp.Memory:
+    """The model before the first value."""
+    mean, sigma = setup.mean, setup.sigma
+    if distribution is not None:
+        mean, sigma = distribution.mean, distribution.sigma
+    box = setup.box
+    return gp.start(box.low / box.scale, box.high / box.scale, mean, sigma, setup.layout)

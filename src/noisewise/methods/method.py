@@ -9,7 +9,8 @@ The loop that calls them, round by round, is `noisewise.run.search`:
 1. `size` says how many candidates the next round has, `propose` makes them.
 2. `request` names the candidates to evaluate. It is asked again when these values are there, so
    that a method can re-evaluate some of them, until it names none.
-3. `learn` turns memory and evaluated population into the next memory.
+3. `learn` turns memory and evaluated population into the next memory, or says that another method
+   goes on (`Handover`).
 
 A method is a frozen dataclass of options. All that it remembers is its *memory*, a dataclass
 registered with `noisewise.plugin.data`, so that a run can be saved and resumed exactly. The memory
@@ -69,7 +70,7 @@ class Setup:
     options: Options | None = None
     #: How coordinates make up parameters; None: each is a number without steps.
     layout: Layout | None = None
-    #: Whether the user gave the start and all coordinates are numbers.
+    #: Whether the user gave the start, all coordinates are numbers, and the method `keeps_start`.
     given: bool = False
 
     @property
@@ -107,9 +108,17 @@ class Size(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What a round has to say to the history: one value for each of the method's `columns`."""
+    """What a round says about itself.
+
+    row
+        Values of the method's `columns`, for the history.
+    repeated
+        Values that a list's options had in earlier rounds beside those of this one, a row each;
+        None: only values of this round are repetitions of each other.
+    """
 
     row: tuple[float, ...] = ()
+    repeated: FloatArray | None = None
 
 
 class Distribution(NamedTuple):
@@ -141,6 +150,23 @@ class Recommended(NamedTuple):
     fun: float = math.nan
 
 
+class Handover(NamedTuple):
+    """Another method goes on, one of `Method.successors`. `start`, `learn` and `resume` may return
+    it in the place of a memory.
+
+    method, memory
+        The other method and its memory, begun from the distribution that is handed over.
+    message, warnings, earlier
+        What the `Explanation` of the run shall say before that of the other method.
+    """
+
+    method: Method
+    memory: Any
+    message: str = ""
+    warnings: list[str] = []  # noqa: RUF012 - never changed
+    earlier: str = ""
+
+
 class Sensitivity(NamedTuple):
     """The part of a model's variance in which some coordinates take part, and whether it is larger
     than what the model does not know about them."""
@@ -162,6 +188,19 @@ class Standings(NamedTuple):
     chance: FloatArray
 
 
+class Predictions(ABC):
+    """What a model of the function expects; computed when it is asked for."""
+
+    @abstractmethod
+    def improvement(self) -> float:
+        """By how much the best point is expected to be better than the recommended one."""
+
+    @abstractmethod
+    def sensitivities(self, blocks: list[IntArray]) -> list[Sensitivity]:
+        """How much each block of coordinates (indices) matters over the range that is searched;
+        empty if too little is known."""
+
+
 @dataclass(frozen=True)
 class Explanation:
     """What a method has to say about a run.
@@ -176,6 +215,12 @@ class Explanation:
         Whether re-evaluations agreed exactly; None if the method does not know.
     residuals
         Residuals of re-evaluations in units of the noise, where the method keeps them.
+    earlier
+        What came of measurements made elsewhere, in plain words; empty if there were none.
+    standings
+        How the options of a list stand, for a method that searches one.
+    predictions
+        Those of a model, for a method that has one.
     """
 
     message: str = ""
@@ -183,6 +228,9 @@ class Explanation:
     warnings: list[str] = field(default_factory=list)
     deterministic: bool | None = None
     residuals: FloatArray = field(default_factory=lambda: np.empty(0))
+    earlier: str = ""
+    standings: Standings | None = None
+    predictions: Predictions | None = None
 
 
 class Method(ABC):
@@ -193,6 +241,14 @@ class Method(ABC):
     rank_based: ClassVar[bool] = True
     #: Whether measured constraints can be told.
     constrained: ClassVar[bool] = False
+    #: Whether `learn` makes use of `Population.limits` itself; for others, values of candidates
+    #: that are probably infeasible are replaced by worse ones.
+    learns_limits: ClassVar[bool] = False
+    #: Whether candidates are sampled from `distribution`, all of a round from the same one.
+    sampled: ClassVar[bool] = False
+    #: Whether finalists should race for the recommendation; not where a model has averaged all
+    #: values and a few more would not change its mind.
+    races: ClassVar[bool] = True
     #: Which lists of points it searches by selection: "" (none), "choice" (those of one parameter
     #: without an order) or "all".
     lists: ClassVar[str] = ""
@@ -208,10 +264,15 @@ class Method(ABC):
     #: dimension and with several workers; 0: as `noisewise.run.reserve` has it.
     race_part: ClassVar[float] = 0.0
 
+    @property
+    def successors(self) -> tuple[Method, ...]:
+        """The methods to which it may hand over."""
+        return ()
+
     @abstractmethod
     def start(self, setup: Setup, distribution: Distribution | None = None) -> Any:
-        """The memory before the first evaluation; ``distribution`` is where another method
-        hands over."""
+        """The memory before the first evaluation, or a `Handover`; ``distribution`` is where
+        another method hands over."""
 
     @abstractmethod
     def size(self, memory: Any, now: Now) -> Size:
@@ -238,7 +299,8 @@ class Method(ABC):
     def learn(
         self, memory: Any, population: Population, now: Now, rng: np.random.Generator
     ) -> tuple[Any, Info]:
-        """The memory after the round. Called after every round, failed ones too."""
+        """The memory after the round, or a `Handover`. Called after every round, failed ones
+        too."""
 
     @abstractmethod
     def recommend(self, memory: Any) -> Recommended:
@@ -247,24 +309,6 @@ class Method(ABC):
     def absorb(self, memory: Any, data: Earlier) -> Any | None:
         """The memory with measurements made elsewhere, which may be misleading; None: there is no
         use for them here or now, and a warning of the result says so."""
-        return None
-
-    def absorbed(self, memory: Any) -> str:
-        """What came of measurements made elsewhere, in plain words; empty if there were none."""
-        return ""
-
-    def limit(self, memory: Any, limits: Any) -> Any | None:
-        """The memory with what is known about measured constraints (`noisewise.gp.limits.Limits`),
-        before the round is learnt from; None: values of candidates that are probably infeasible
-        are replaced by worse ones."""
-        return None
-
-    def compared(self, memory: Any, population: Population) -> FloatArray:
-        """Values of the round that was learnt last, those of the same point in a row."""
-        return population.samples.values
-
-    def standings(self, memory: Any) -> Standings | None:
-        """How the options of a list stand; None for a method that does not search one."""
         return None
 
     def finalists(self, memory: Any) -> FloatArray:
@@ -277,32 +321,13 @@ class Method(ABC):
         return Explanation()
 
     def resume(self, memory: Any, setup: Setup) -> Any:
-        """The memory when the budget has changed, which ``setup`` has. Called between two rounds.
-        Override it where a schedule or a choice depends on the budget."""
+        """The memory when the budget has changed, which ``setup`` has, or a `Handover`. Called
+        between two rounds. Override it where a schedule or a choice depends on the budget."""
         return memory
-
-    def sensitivities(self, memory: Any, blocks: list[IntArray]) -> list[Sensitivity]:
-        """How much each block of coordinates (indices) matters to a model, over the range that it
-        searches; empty without a model."""
-        return []
-
-    def races(self, memory: Any) -> bool:
-        """Whether finalists should race for the recommendation; not where a model has averaged all
-        values and a few more would not change its mind."""
-        return True
-
-    def improvement(self, memory: Any) -> float:
-        """By how much the best point is better than the recommended one, as far as a model expects
-        it; nan without a model."""
-        return math.nan
 
     def distribution(self, memory: Any) -> Distribution | None:
         """The search as N(m, sigma^2 C), for a method that takes over; None if there is none."""
         return None
-
-    def origin(self, memory: Any) -> FloatArray:
-        """The point around which candidates are sampled now, if there is one; else empty."""
-        return np.empty(0)
 
 
 @lru_cache(maxsize=256)

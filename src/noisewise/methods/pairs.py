@@ -127,6 +127,7 @@ class Pairs(Method):
     name: ClassVar[str] = "pairs"
     rank_based: ClassVar[bool] = False
     columns: ClassVar[tuple[str, ...]] = ("sigma",)
+    sampled: ClassVar[bool] = True
     together: ClassVar[int] = 2
     race_part: ClassVar[float] = 0.1
 
@@ -235,9 +236,6 @@ class Pairs(Method):
         if memory.summed:
             points.insert(1, memory.sum / memory.summed)
         return np.array(points)
-
-    def origin(self, memory: PairsMemory) -> FloatArray:
-        return memory.mean
 
     def distribution(self, memory: PairsMemory) -> Distribution:
         return Distribution(memory.mean, memory.sigma, np.ones(len(memory.mean)))

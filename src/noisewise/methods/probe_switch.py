@@ -93,6 +93,7 @@ class ProbeSwitch(Method):
     name: ClassVar[str] = "probe-switch"
     rank_based: ClassVar[bool] = False
     columns: ClassVar[tuple[str, ...]] = EvolutionStrategy.columns
+    sampled: ClassVar[bool] = True
 
     threshold: float = 0.12
     warm_start: bool = True
@@ -260,10 +261,6 @@ class ProbeSwitch(Method):
             return None
         return replace(memory, low=new_low, high=new_high)
 
-    def absorbed(self, memory: SwitchMemory) -> str:
-        method, inner = self._charge(memory, memory.branch)
-        return method.absorbed(inner)
-
     def recommend(self, memory: SwitchMemory) -> Recommended:
         method, inner = self._charge(memory, memory.branch)
         return method.recommend(replace(inner, around=memory.around))
@@ -271,15 +268,14 @@ class ProbeSwitch(Method):
     def explain(self, memory: SwitchMemory) -> Explanation:
         _, high = self._methods
         told = high.explain(memory.high)
+        method, inner = self._charge(memory, memory.branch)
         chosen = {PROBE: "probing", LOW: "low", HIGH: "high"}[memory.branch]
-        return replace(told, message=f"branch {chosen} after {_times(memory.probes, 'probe')}")
+        said = f"branch {chosen} after {_times(memory.probes, 'probe')}"
+        return replace(told, message=said, earlier=method.explain(inner).earlier)
 
     def distribution(self, memory: SwitchMemory) -> Distribution:
         state = memory.state
         return Distribution(state.mean, state.sigma, state.covariance.C)
-
-    def origin(self, memory: SwitchMemory) -> FloatArray:
-        return memory.state.mean
 
 
 def misranking(population: Population) -> float:

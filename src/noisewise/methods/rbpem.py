@@ -341,7 +341,8 @@ class RBPEM(CMAOptions):
         said = [CHECKS[name][2] for name in memory.diagnostics.firing() if memory.pool.size]
         if memory.bootstrapped == 0 and memory.unpooled > 0:
             said.insert(0, NO_POOL)
-        return Explanation(
+        return replace(
+            super().explain(memory),
             diagnostics=memory.diagnostics.table.as_dict(),
             warnings=said,
             residuals=memory.pool.z.copy(),

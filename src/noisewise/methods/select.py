@@ -106,6 +106,8 @@ class Select(Method):
     name: ClassVar[str] = "select"
     rank_based: ClassVar[bool] = False
     constrained: ClassVar[bool] = True
+    learns_limits: ClassVar[bool] = True
+    races: ClassVar[bool] = False
     lists: ClassVar[str] = "all"
 
     population: int | None = None
@@ -158,35 +160,16 @@ class Select(Method):
         errors = None if samples.errors is None else samples.errors[i, slot]
         seeds = population.seeds[i, slot] if population.common and len(population.seeds) else None
         option = memory.options.index(population.X)[i]
+        if population.limits is not None:
+            memory.limits = population.limits
         memory.log = memory.log.add(option, samples.values[i, slot], errors, seeds)
         if not memory.looked and not _unlooked(memory, _tally(memory), 0, now.budget).any():
             memory.looked = len(memory.log)
-        return memory, Info()
-
-    def compared(self, memory: SelectMemory, population: Population) -> FloatArray:
-        """The newest values beside the ones before them of the same options."""
-        new = int((~np.isnan(population.samples.values)).sum())
-        log, rows = memory.log, []
-        for at in range(len(log) - new, len(log)):
-            before = np.flatnonzero(log.option[:at] == log.option[at])
-            if len(before):
-                rows.append((log.value[before[-1]], log.value[at]))
-        return np.array(rows).reshape(-1, 2)
-
-    def limit(self, memory: SelectMemory, limits: Limits) -> SelectMemory:
-        memory.limits = limits
-        return memory
+        return memory, Info(repeated=_repeated(memory.log, len(i)))
 
     def absorb(self, memory: SelectMemory, data: Earlier) -> SelectMemory:
         memory.past = memory.past.add(memory.options.index(data.X), data.y, data.se)
         return memory
-
-    def absorbed(self, memory: SelectMemory) -> str:
-        if len(memory.past) == 0:
-            return ""
-        if _agrees(memory):
-            return f"{len(memory.past)} rows of earlier data were used"
-        return f"{len(memory.past)} rows of earlier data were left out: own values differ"
 
     def recommend(self, memory: SelectMemory) -> Recommended:
         tally = _tally(memory)
@@ -201,22 +184,6 @@ class Select(Method):
             return self.recommend(memory).x[None]
         return memory.options.points(_order(memory, tally)[:_NEXT])
 
-    def races(self, memory: SelectMemory) -> bool:
-        return False
-
-    def standings(self, memory: SelectMemory) -> Standings:
-        tally = _tally(memory)
-        order, own = _order(memory, tally), _own(memory)
-        out = tally.given_up(_TRIES) | (memory.feasible() < np.log(LIKELY))
-        return Standings(
-            memory.options.points(order),
-            own.n[order],
-            own.failed[order],
-            np.where(own.n > 0, own.m, np.nan)[order],
-            np.where(tally.n > 0, tally.e, np.nan)[order],
-            allocation.chances(np.where(out, np.inf, tally.e), tally.q)[order],
-        )
-
     def explain(self, memory: SelectMemory) -> Explanation:
         own = _own(memory)
         n, k = own.n, len(own.n)
@@ -230,7 +197,42 @@ class Select(Method):
             warnings.append(f"{said}: the budget is too small for all of them")
         if failing.any():
             warnings.append(f"{failing.sum()} of {k} options were given up because they failed")
-        return Explanation(message, warnings=warnings)
+        return Explanation(
+            message, warnings=warnings, earlier=_earlier(memory), standings=_standings(memory)
+        )
+
+
+def _standings(memory: SelectMemory) -> Standings:
+    tally = _tally(memory)
+    order, own = _order(memory, tally), _own(memory)
+    out = tally.given_up(_TRIES) | (memory.feasible() < np.log(LIKELY))
+    return Standings(
+        memory.options.points(order),
+        own.n[order],
+        own.failed[order],
+        np.where(own.n > 0, own.m, np.nan)[order],
+        np.where(tally.n > 0, tally.e, np.nan)[order],
+        allocation.chances(np.where(out, np.inf, tally.e), tally.q)[order],
+    )
+
+
+def _earlier(memory: SelectMemory) -> str:
+    """What came of earlier data."""
+    if len(memory.past) == 0:
+        return ""
+    if _agrees(memory):
+        return f"{len(memory.past)} rows of earlier data were used"
+    return f"{len(memory.past)} rows of earlier data were left out: own values differ"
+
+
+def _repeated(log: OptionValues, new: int) -> FloatArray:
+    """The newest values beside the ones before them of the same options."""
+    rows = []
+    for at in range(len(log) - new, len(log)):
+        before = np.flatnonzero(log.option[:at] == log.option[at])
+        if len(before):
+            rows.append((log.value[before[-1]], log.value[at]))
+    return np.array(rows).reshape(-1, 2)
 
 
 def _range(n: IntArray) -> str:

@@ -315,15 +315,16 @@ class Watchful(EvolutionStrategy):
         return Recommended(self.finalists(memory)[0], mean_of(memory.around))
 
     def explain(self, memory: WatchfulMemory) -> Explanation:
+        told = super().explain(memory)
         if memory.seen == 0.0:
             said = "no candidate could be evaluated twice: plain CMA-ES"
-            return Explanation(said if memory.generation else "")
+            return replace(told, message=said if memory.generation else "")
         if memory.deterministic:
             if memory.plain:
                 said = "re-evaluations agreed, but so do different points: plain CMA-ES"
-                return Explanation(said)
+                return replace(told, message=said)
             said = "re-evaluations agreed exactly: plain CMA-ES"
-            return Explanation(said, deterministic=True)
+            return replace(told, message=said, deterministic=True)
         now = round(memory.wanted)
         if memory.peak <= memory.smallest:
             said = f"population {memory.smallest} throughout"
@@ -332,7 +333,7 @@ class Watchful(EvolutionStrategy):
         if times := memory.averages.times:
             often = "once" if times == 1 else f"{times} times"
             said += f"; ranks led to worse averages, so it went back {often} and follows values"
-        return Explanation(said, deterministic=False)
+        return replace(told, message=said, deterministic=False)
 
 
 def _as_steep(values: FloatArray, profile: FloatArray, scores: FloatArray) -> FloatArray:

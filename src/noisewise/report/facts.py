@@ -158,7 +158,7 @@ def of(opt: Optimizer, title: str) -> Facts:
     """The facts of a run, ended or not. What `Optimizer.extra` says about names
     (``"space"``: `Space.texts`) and program (``"command"``) is used."""
     result, run = opt.result(), opt.state
-    told = opt.method.explain(run.memory)
+    told = opt.in_charge.explain(run.memory)
     space, history = _space(opt), dict(result.history)
     best = np.fmax if opt.maximize else np.fmin
     history["luckiest"] = best.accumulate(history["best_value"])

@@ -74,7 +74,8 @@ def modelled(opt: Optimizer, space: Space | None) -> list[Importance]:
     every = blocks(opt.dimension, space).items()
     found = {name: place[at][free[at]] for name, at in every}
     varying = {name: block for name, block in found.items() if len(block)}
-    told = opt.method.sensitivities(opt.state.memory, list(varying.values()))
+    model = opt.in_charge.explain(opt.state.memory).predictions
+    told = [] if model is None else model.sensitivities(list(varying.values()))
     out = [Importance(name, *one) for name, one in zip(varying, told, strict=True)] if told else []
     return sorted(out, key=lambda i: -i.share)
 

@@ -20,51 +20,51 @@ from noisewise.run.run import Run
 _TWO, _PART = 2, 0.1
 
 
-def applies(method: Method, run: Run) -> bool:
+def applies(run: Run) -> bool:
     """Whether the run is of this kind, as far as is known."""
-    if not (method.keeps_start and run.setup.given) or run.limits is not None:
+    if not run.setup.given or run.limits is not None:
         return False
     return len(run.evidence.levels) == _TWO
 
 
-def kept(method: Method, run: Run, wanted: Reserve) -> Reserve:
+def kept(run: Run, wanted: Reserve) -> Reserve:
     """What to keep for the last phase, ``wanted`` if the run is of another kind. In batches and
     with several workers there is no race, and today's setting is measured by itself."""
-    if run.flows or run.comparison is not None or not applies(method, run):
+    if run.flows or run.comparison is not None or not applies(run):
         return wanted
     return Reserve(max(wanted.race, int(_PART * run.ledger.budget)), wanted.confirm)
 
 
-def due(method: Method, run: Run) -> bool:
+def due(run: Run) -> bool:
     """Whether evaluations must be kept for the race that are not yet."""
     now = Reserve(run.setup.race, run.setup.confirm)
-    return kept(method, run, now) != now
+    return kept(run, now) != now
 
 
 def finalists(method: Method, run: Run) -> FloatArray | None:
     """The answer beside the start, then that of the method; None where the run is of another
     kind."""
-    first = answer(method, run)
+    first = answer(run)
     if first is None:
         return None
     other = method.recommend(run.memory).x
     return np.array([first] if np.array_equal(first, other) else [first, other])
 
 
-def said(method: Method, run: Run) -> str:
+def said(run: Run) -> str:
     """What became of the start, in a few words; nothing where the run is of another kind, or where
     the verdict about today's setting says it."""
-    if run.final is None or run.comparison is not None or not applies(method, run):
+    if run.final is None or run.comparison is not None or not applies(run):
         return ""
     if np.array_equal(run.final.chosen, run.setup.mean):
         return "of two outcomes: no point is surely better than the start"
     return "of two outcomes: the answer seems better than the start"
 
 
-def answer(method: Method, run: Run) -> FloatArray | None:
+def answer(run: Run) -> FloatArray | None:
     """The point to return, inner coordinates; None where that is for the method to say."""
     setup, box = run.setup, run.setup.box
-    if not applies(method, run):
+    if not applies(run):
         return None
     rounds = [evaluations(*one) for one in run.evidence.recent.rounds]
     if not rounds:

@@ -49,10 +49,8 @@ def seen_by(method: Method, run: Run, population: Population) -> Population:
     limits = run.limits
     if limits is None or population.failed:
         return population
-    memory = method.limit(run.memory, limits)
-    if memory is not None:
-        run.memory = memory
-        return population
+    if method.learns_limits:
+        return replace(population, limits=limits)
     centre = population.samples.mean()
     over = limits.violation(population.X)
     bad = np.flatnonzero((over > 0.0) & np.isfinite(centre))

@@ -210,8 +210,8 @@ def keep(method: Method, run: Run, near: bool = False) -> None:
     history, speed = run.history.as_dict() if near else {}, 0.0
     if "sigma" in history:
         speed = pace(history["evaluations"], history["sigma"])
-    run.exact, races = exact, method.races(run.memory)
-    _keep(run, beside_start.kept(method, run, comparing.wanted(run, exact, speed, races)))
+    run.exact = exact
+    _keep(run, beside_start.kept(run, comparing.wanted(run, exact, speed, method.races)))
 
 
 def regrant(method: Method, run: Run, budget: int) -> None:

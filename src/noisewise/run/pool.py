@@ -127,12 +127,9 @@ def _group(method: Method, run: Run) -> Population:
 
 def _origins(method: Method, run: Run, n: int) -> Origins:
     """The present distribution, ``n`` times."""
-    mean, sigma = method.origin(run.memory), math.nan
-    search = method.distribution(run.memory) if len(mean) else None
-    if search is None:
-        mean = np.full(run.setup.dimension, math.nan)
-    else:
-        sigma = search.sigma
+    mean, sigma = np.full(run.setup.dimension, math.nan), math.nan
+    if method.sampled and (search := method.distribution(run.memory)) is not None:
+        mean, sigma = search.mean, search.sigma
     return Origins(np.tile(mean, (n, 1)), np.full(n, sigma), np.full(n, run.round))
 
 
@@ -198,7 +195,7 @@ def see(method: Method, run: Run, population: Population) -> None:
     """Say how the update of a round shall see candidates that were not sampled from the present
     distribution: older ones, and points that the user put there."""
     population.version = run.round
-    search = method.distribution(run.memory) if len(method.origin(run.memory)) else None
+    search = method.distribution(run.memory) if method.sampled else None
     if search is None:
         return
     _move(population, search, run.round, _by_noise(run, _WAYS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from noisewise._types import FloatArray
 from noisewise.gp.limits import Limits
 from noisewise.measured.evidence import Evidence, History, Recent
 from noisewise.measured.population import Population
-from noisewise.methods.method import Method, Now, Setup
+from noisewise.methods.method import Explanation, Handover, Method, Now, Setup
 from noisewise.problem.values import Value
 from noisewise.run.comparison import Comparison
 from noisewise.run.recheck import Final
@@ -111,12 +111,25 @@ class Ledger:
 
 @data
 @dataclass(slots=True)
+class Handed:
+    """A method has handed over: the number of its successor, evaluations that it had learnt from,
+    and what it said; see `Handover`."""
+
+    successor: int
+    evaluations: int
+    message: str
+    warnings: list[str]
+    earlier: str
+
+
+@data
+@dataclass(slots=True)
 class Run:
     """Everything that changes during a run."""
 
     setup: Setup
     ledger: Ledger
-    #: All that the method remembers.
+    #: All that the method in charge remembers.
     memory: Any
     #: Random streams of the candidates and of everything else.
     search: np.random.Generator
@@ -129,6 +142,8 @@ class Run:
     #: What the values say about the noise, and the newest of them.
     evidence: Evidence
     best_x: FloatArray
+    #: How the method in charge came to be that, if it is not the chosen one.
+    handovers: list[Handed] = field(default_factory=list)
     best_value: float = math.inf
     #: Evaluations that run at the same time.
     workers: int = 1
@@ -178,6 +193,31 @@ class Run:
     limits: Limits | None = None
     #: Today's setting and what challenges it; None: the user gave none.
     comparison: Comparison | None = None
+
+    def hand_over(self, method: Method, to: Handover) -> None:
+        """Another method goes on than ``method``."""
+        successor = method.successors.index(to.method)
+        said = (to.message, to.warnings, to.earlier)
+        self.handovers.append(Handed(successor, self.learnt, *said))
+
+    def in_charge(self, chosen: Method) -> Method:
+        """The method to which the chosen one has handed over, or itself."""
+        for handed in self.handovers:
+            chosen = chosen.successors[handed.successor]
+        return chosen
+
+    def explain(self, method: Method) -> Explanation:
+        """What the method in charge says, and what those before it said."""
+        told = method.explain(self.memory)
+        for before in reversed(self.handovers):
+            messages = (before.message, told.message)
+            told = replace(
+                told,
+                message="; ".join(filter(None, messages)),
+                warnings=[*before.warnings, *told.warnings],
+                earlier=told.earlier or before.earlier,
+            )
+        return told
 
     def is_confirmed(self, x: FloatArray) -> bool:
         """Whether the values of the confirmation are those of ``x`` (inner coordinates)."""
@@ -260,10 +300,10 @@ def begin(
 ) -> Run:
     """The run before its first round."""
     columns = COLUMNS + method.columns
-    return Run(
+    run = Run(
         setup=setup,
         ledger=ledger,
-        memory=method.start(setup),
+        memory=None,
         search=streams[0],
         bootstrap=streams[1],
         seed=seed,
@@ -275,3 +315,14 @@ def begin(
         workers=workers,
         comparison=None if incumbent is None else Comparison(incumbent, paired=seeds is not None),
     )
+    run.memory = method.start(setup)
+    if isinstance(run.memory, Handover):
+        run.hand_over(method, run.memory)
+        run.memory = run.memory.memory
+    return run
+
+
+def in_columns(row: tuple[float, ...], method: Method, chosen: Method) -> tuple[float, ...]:
+    """The row of a method that is not the chosen one, in the columns of that one."""
+    found = dict(zip(method.columns, row, strict=True))
+    return tuple(found.get(name, math.nan) for name in chosen.columns)

@@ -29,12 +29,12 @@ from noisewise._types import FloatArray
 from noisewise.cma.evolution import mean_of
 from noisewise.measured.estimate import Estimate
 from noisewise.measured.population import Population, once
-from noisewise.methods.method import Method, everyone
+from noisewise.methods.method import Handover, Method, everyone
 from noisewise.problem.trial import Trial
 from noisewise.problem.values import Value
 from noisewise.run import beside_start, feasibility, giving_up, handout, last_phase, pool, seeding
 from noisewise.run.pool import LEAST
-from noisewise.run.run import ALL_FAILED, RUNNING, Run
+from noisewise.run.run import ALL_FAILED, RUNNING, Run, in_columns
 
 #: The last phase begins while the search still has trials under way if they are at most this part
 #: of its evaluations; the answer does not learn from them.
@@ -45,7 +45,9 @@ class Search:
     """A method at work on a run."""
 
     def __init__(self, method: Method, run: Run) -> None:
-        self.method, self.run = method, run
+        self.chosen, self.run = method, run
+        #: The chosen method, or another one to which it has handed over.
+        self.method = run.in_charge(method)
         #: What was said about the run as it is now; `complete` it before the run changes.
         self.snapshot: weakref.ref[Any] | None = None
 
@@ -165,7 +167,8 @@ class Search:
         if run.current is not None or run.last is not None:
             return
         run.regranted = False
-        run.memory = self.method.resume(run.memory, run.setup)
+        memory = self.method.resume(run.memory, run.setup)
+        run.memory = self._hand_over(memory) if isinstance(memory, Handover) else memory
         if run.final is not None and self._size() > 0:
             run.final = None
 
@@ -290,21 +293,31 @@ class Search:
         shown = population
         if run.limits is not None:
             shown = feasibility.seen_by(self.method, run, population)
-        run.memory, info = self.method.learn(run.memory, shown, run.now, run.bootstrap)
+        memory, info = self.method.learn(run.memory, shown, run.now, run.bootstrap)
+        said = info.row
+        if self.method is not self.chosen:
+            said = in_columns(said, self.method, self.chosen)
+        run.memory = self._hand_over(memory) if isinstance(memory, Handover) else memory
         if run.setup.options is not None and noise is not None and not run.evidence.settled:
-            run.evidence.compared(self.method.compared(run.memory, population))
+            run.evidence.compared(samples.values if info.repeated is None else info.repeated)
         first = samples.values[:, 0].tolist()
         total = sum(first)
         mean = total / len(first) if total < math.inf else mean_of(samples.values[:, 0])
         row = (run.learnt, len(first), mean, smallest, misranking, run.evidence.misranking)
-        run.history.append((*row, run.ledger.reevaluation, *info.row))
+        run.history.append((*row, run.ledger.reevaluation, *said))
         exact, near = run.evidence.exact, run.ledger.free <= 4 * len(population.X)
         change = near or exact != run.exact or noise == 0
-        if self.method.keeps_start and run.setup.given:
-            change = change or beside_start.due(self.method, run)
+        if run.setup.given:
+            change = change or beside_start.due(run)
         if noise is not None and run.setup.adaptive and change:
             last_phase.keep(self.method, run, near)
         run.round += 1
+
+    def _hand_over(self, to: Handover) -> Any:
+        """Another method goes on, with the memory that is returned."""
+        self.run.hand_over(self.method, to)
+        self.method = to.method
+        return to.memory
 
     def _record(self, population: Population, noise: int | None = None) -> tuple[float, float]:
         """Take note of what was measured; returns the smallest value and the misranking."""

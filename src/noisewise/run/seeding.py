@@ -20,9 +20,9 @@ _TURNS, _USES = 8, 8
 def compares(method: Method, run: Run, k: int, round: int) -> bool:
     """Whether a round of ``k`` candidates is evaluated twice, to compare its mean steps. A model
     proposes too few at a time for that, and weighs more than their order."""
-    if run.seeds is None or method.together > 1 or not run.seeds.compares(round):
+    if run.seeds is None or method.together > 1 or not method.sampled:
         return False
-    if len(method.origin(run.memory)) == 0:
+    if not run.seeds.compares(round):
         return False
     return affordable(run.ledger.free, k, run.seeds.begun)
 
@@ -79,8 +79,8 @@ def compare(method: Method, run: Run, population: Population) -> None:
     values = population.samples.values
     if run.seeds is None or not population.twice or values.shape[1] < 2:
         return
-    search = method.distribution(run.memory)
-    if search is None or np.isnan(values[:, :2]).any() or len(method.origin(run.memory)) == 0:
+    search = method.distribution(run.memory) if method.sampled else None
+    if search is None or np.isnan(values[:, :2]).any():
         return
     Z = search.whiten(
         (population.X if population.steps is None else population.steps) - search.mean

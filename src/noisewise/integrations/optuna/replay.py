@@ -121,8 +121,8 @@ class Replay:
         one that is farther away than samples are is moved towards the mean (Hansen 2011, Injecting
         external solutions into CMA-ES)."""
         opt, n = self._opt, len(x)
-        search = opt.method.distribution(opt.state.memory)
-        if search is None or len(opt.method.origin(opt.state.memory)) == 0:
+        search = opt.in_charge.distribution(opt.state.memory) if opt.in_charge.sampled else None
+        if search is None:
             return x
         length = float(np.linalg.norm(search.whiten((x - search.mean)[None]))) / search.sigma
         most = math.sqrt(n) + 2.0 * n / (n + 2.0)
