@@ -564,3 +564,15 @@ def test_parameters_that_apply_only_with_others(capsys: pytest.CaptureFixture[st
     assert all((row["m"] != "") == (row["opt"] == "sgd") for row in rows)
     again = ["--seed", "2", "--budget", "9", "--out", "b.nw", "--data", "run.csv"]
     assert main(["tune", *params, *again, *program, "m={m}"]) == 0
+
+
+def test_a_time_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same command goes on, and has new time."""
+    said = complaint(capsys, *TUNE, "--budget", "9", "--max-time", "0", "--", *PLAIN)
+    assert said == "--max-time must be a positive finite number, got 0.0"
+    assert tune("--quiet", "--max-time", "0.2", budget=100_000) == 0
+    assert "the time is up" in capsys.readouterr().out
+    spent = shown(capsys)["spent"]
+    assert spent < 100_000
+    assert tune("--quiet", "--max-time", "0.2", budget=100_000) == 0
+    assert shown(capsys)["spent"] > spent

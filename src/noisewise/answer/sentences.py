@@ -19,18 +19,19 @@ def message(
 ) -> str:
     """How a run has ended or stands; ``more`` is what its method says, ``lucky`` whether any
     evaluation succeeded, ``exact`` whether re-evaluations agreed."""
+    spent = "the time is up" if run.time_up else "the budget is spent"
     said = {
-        BUDGET_SPENT: "the budget is spent",
+        BUDGET_SPENT: spent,
         STOPPED: "stopped on request",
         ALL_FAILED: _gave_up(run),
         RUNNING: "still running",
     }[status]
     if status == BUDGET_SPENT and not lucky:
         found = run.ledger.failures < run.ledger.told
-        said = "the budget is spent and no evaluation "
+        said = f"{spent} and no evaluation "
         said += "was feasible" if found else f"succeeded: {_reason(run)}"
     elif status == BUDGET_SPENT and best.failed:
-        said = "the budget is spent and no evaluation of the recommended point succeeded"
+        said = f"{spent} and no evaluation of the recommended point succeeded"
         said += f", the last failure was {run.failure}" if run.failure else ""
     parts = [said, f"{counted(run.round, 'generation')}, {counted(run.ledger.told, 'evaluation')}"]
     count = run.evidence.reevaluations

@@ -181,6 +181,12 @@ def _tune_parser(commands: Any) -> None:
     )
     add("--watch", action="store_true", help="serve the page of the run while it goes on")
     add("--batch", type=int, metavar="N", help="wait for N evaluations before the next N begin")
+    add(
+        "--max-time",
+        type=float,
+        metavar="SECONDS",
+        help="end the search in time to measure the answer; the same command goes on",
+    )
 
 
 def _probe_parser(commands: Any) -> None:
@@ -299,6 +305,7 @@ def _tune(args: argparse.Namespace) -> int:
             target=args.target,
             data=_data(args, job.space),
             batch=args.batch,
+            max_time=args.max_time,
         )
     found = facts.of(opt, args.out)
     if args.format == "json":

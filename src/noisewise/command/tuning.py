@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise import methods
-from noisewise._check import integer
+from noisewise._check import integer, positive_real
 from noisewise.command.job import Job
 from noisewise.command.program import Evaluation, EvaluationFailed, Program
 from noisewise.errors import CheckpointError
@@ -60,12 +60,16 @@ def tune(
     target: str,
     data: Any = None,
     batch: int | None = None,
+    max_time: float | None = None,
 ) -> Optimizer:
-    """Run ``job``, or go on with it, until the budget is spent; the ended run.
+    """Run ``job``, or go on with it, until the budget is spent or ``max_time`` seconds are over;
+    the ended run.
 
     ``path`` keeps the run. `Interrupted` if a signal came first; the same call goes on then.
     """
     budget, workers = integer("--budget", budget, 1), integer("--workers", workers, 1)
+    if max_time is not None:
+        positive_real("--max-time", max_time)
     _check_program(job)
     if job.limits and not methods.get(method).constrained:
         raise ValueError(
@@ -100,6 +104,7 @@ def tune(
             data=data,
             batch=None if batch is None else integer("--batch", batch, 1),
             incumbent=None if job.incumbent is None else job.space.encode(job.incumbent),
+            max_time=max_time,
         )
         live.finish()
         if result.status != INTERRUPTED:

@@ -120,6 +120,8 @@ class Evaluator(ABC):
     elastic: bool = False
     #: Whether evaluations work on several copies of the objective.
     copies: bool = False
+    #: Whether all trials of a round are one call of the objective.
+    together: bool = False
     #: Whether the caller wants to hear of every value as soon as it is there.
     one_at_a_time: bool = False
 
@@ -199,6 +201,8 @@ class Serial(Evaluator):
 
 class Vectorized(Evaluator):
     """All trials in one call of the objective."""
+
+    together = True
 
     def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ from noisewise import _data
 from noisewise._check import shown
 from noisewise.errors import CheckpointError
 from noisewise.loop import events, files
-from noisewise.loop.events import Asked
+from noisewise.loop.events import Asked, Event, TimeUp
 from noisewise.problem.values import Value
 from noisewise.run.about import About
 
@@ -47,7 +47,7 @@ class Saved:
     method: Any
     run: Any
     #: What happened since the state was written, values in the user's sign.
-    events: list[Asked | Value]
+    events: list[Event]
     #: Whether the method is in the file, too.
     whole: bool
     #: What the user keeps with the run.
@@ -138,7 +138,7 @@ def _state(path: Any, body: bytes) -> tuple[Any, Any, dict[str, Any], About]:
     return kept, run, extra, about
 
 
-def _since(path: Any, file: IO[bytes]) -> Iterator[Asked | Value]:
+def _since(path: Any, file: IO[bytes]) -> Iterator[Event]:
     """What happened after the state; what follows the last newline was cut off by a crash. A
     line that is there twice was written again after an interrupt."""
     seen: set[bytes] = set()
@@ -219,6 +219,10 @@ class Journal:
         """``n`` trials were asked for (None: all that there were), and ``handed`` out so many in
         all. Written with the next values: without these it does not matter."""
         self._waiting.append(events.write(Asked(n, handed)))
+
+    def time_up(self, left: int) -> None:
+        """The time was up, with so many evaluations left. Written with the next values, too."""
+        self._waiting.append(events.write(TimeUp(left)))
 
     def append(self, values: Sequence[Value]) -> None:
         """Values are known, in the user's sign. From here on they survive the death of this

@@ -3,6 +3,7 @@
     ["asked", n, handed]     n trials were asked for (null: all that there were), and so many handed
                              out in all after that
     [id, value, se, ...]     trial id was told
+    ["time", left]           the time was up, and so many evaluations were left for the answer
 
 Each line ends with its checksum.
 """
@@ -31,12 +32,24 @@ class Asked(NamedTuple):
     handed: int
 
 
-def read(line: bytes) -> Asked | Value:
+class TimeUp(NamedTuple):
+    """The time was up: the search ended, with ``left`` evaluations to measure its answer."""
+
+    left: int
+
+
+Event = Asked | TimeUp | Value
+
+
+def read(line: bytes) -> Event:
     """What a line says; ValueError or its like if it is no such line."""
     text, _, crc = line.removesuffix(b"\n").rpartition(b" ")
     if crc.lower() != b"%x" % zlib.crc32(text):
         raise ValueError("checksum")
-    id, value, se, *more = json.loads(text)
+    entries = json.loads(text)
+    if len(entries) == 2 and entries[0] == "time" and type(entries[1]) is int and entries[1] >= 0:
+        return TimeUp(entries[1])
+    id, value, se, *more = entries
     number = value is None or (type(value) is int and value > 0)
     if id == "asked" and number and type(se) is int and not more:
         return Asked(value, se)
@@ -52,11 +65,14 @@ def read(line: bytes) -> Asked | Value:
     return Value(id, value, None if se is None else float(se), constraints)
 
 
-def write(event: Asked | Value) -> bytes:
+def write(event: Event) -> bytes:
     """The line for an event."""
-    line = ["asked", *event] if isinstance(event, Asked) else _entries(event)
+    line = _entries(event) if isinstance(event, Value) else [_NAMES[type(event)], *event]
     text = json.dumps(line).encode()
     return b"%s %x\n" % (text, zlib.crc32(text))
+
+
+_NAMES: dict[type, str] = {Asked: "asked", TimeUp: "time"}
 
 
 def _entries(value: Value) -> list[Any]:

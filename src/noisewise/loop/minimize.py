@@ -14,11 +14,12 @@ from noisewise.answer.result import SHOWN_BY, Result
 from noisewise.executors import Evaluator
 from noisewise.loop import fingerprint, outcomes
 from noisewise.loop.checkpoint import Journal
+from noisewise.loop.clock import Clock
 from noisewise.loop.optimizer import Optimizer
 from noisewise.loop.resume import resume
 from noisewise.methods import Method
 from noisewise.problem.space import Space, name_problem
-from noisewise.run import feasibility
+from noisewise.run import changes, feasibility
 from noisewise.run.seeds import MODES
 
 
@@ -51,6 +52,7 @@ def minimize(
     batch: int | None = None,
     constraints: Callable[..., Any] | None = None,
     incumbent: Any = None,
+    max_time: float | None = None,
 ) -> Result:
     """Minimise, or maximise, a function that can only be measured with noise.
 
@@ -150,6 +152,11 @@ def minimize(
         else the incumbent. The result has the entries ``incumbent``, ``challenger``,
         ``improvement``, ``improvement_interval`` and ``kept``. ``confirm`` is the number of
         evaluations of both together.
+    max_time
+        Seconds that this call may take, None: any time. The search ends early enough to measure
+        its answer, as far as the pace of the newest evaluations tells; none of those under way is
+        cut short. What is left of the budget is not spent. With ``checkpoint``, the same call goes
+        on and has as many seconds again.
 
     Examples
     --------
@@ -172,7 +179,7 @@ def minimize(
         fun = feasibility.Both(fun, rule)
     if seeds is not None:
         check_seed(objective, one_of("seeds", seeds, MODES))
-    copied = seeds is None
+    clock, copied = None if max_time is None else Clock(max_time, vectorized), seeds is None
     with executors.start(fun, given, vectorized, workers, executor, copied) as evaluator:
         opt = Optimizer(
             x0,
@@ -200,7 +207,7 @@ def minimize(
                 opt.about = replace(opt.about, objective=fingerprint.of(objective))
                 opt = resume(journal, opt)
             bar = SHOWN_BY["progress"](opt) if progress else None
-            return _loop(opt, evaluator, journal, on_error, callback, bar)
+            return _loop(opt, evaluator, journal, on_error, callback, bar, clock)
         except KeyboardInterrupt as error:
             if interrupt == "return":
                 return opt.interrupt()
@@ -218,14 +225,22 @@ def _loop(
     on_error: str,
     callback: Callable[[Result], Any] | None,
     progress: Any,
+    clock: Clock | None,
 ) -> Result:
     """Ask, evaluate, journal, tell. A value is in the journal before it is told."""
     search, run, generation, whole = opt._search, opt._run, opt.generation, True
-    flows = run.workers > 1 and not run.setup.batch
+    flows = not run.setup.batch and (
+        run.workers > 1 or (clock is not None and not evaluator.together)
+    )
     evaluator.one_at_a_time = journal is not None
     try:
         while not search.done:
             whole = False  # an interrupt from here on leaves half an update behind
+            if clock is not None and (left := clock.over(run)) is not None:
+                changes.shorten(search, left)
+                if journal is not None:
+                    journal.time_up(left)
+                continue
             # None: all that there are.
             wanted = max(0, evaluator.slots - run.out) if flows else None
             trials = search.ask(wanted)
@@ -233,6 +248,8 @@ def _loop(
             if journal is not None and (trials or wanted):
                 journal.asked(wanted, run.handed)
             if trials:
+                if clock is not None:
+                    clock.begin([trial.id for trial in trials])
                 evaluator.submit(trials)
             elif wanted != 0 and run.out <= 0 and not evaluator.finished:
                 raise RuntimeError(
@@ -251,6 +268,8 @@ def _loop(
                 values = outcomes.values(evaluator.finished, opt, on_error)
             if journal is not None:
                 journal.append([value.signed(run.maximize) for value in values])
+            if clock is not None:
+                clock.end([value.id for value in values])
             whole = False
             for _ in values:
                 evaluator.finished.popleft()

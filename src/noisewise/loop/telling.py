@@ -8,10 +8,10 @@ import numpy as np
 
 from noisewise._check import shown
 from noisewise._types import FloatArray
-from noisewise.loop.events import Asked
+from noisewise.loop.events import Event, TimeUp
 from noisewise.measured.population import Population
 from noisewise.problem.values import Value, as_constraints, as_error, as_value, entries
-from noisewise.run import feasibility
+from noisewise.run import changes, feasibility
 from noisewise.run.search import Search
 
 
@@ -40,10 +40,13 @@ def _again(search: Search, told: Value) -> Value:
     return told._replace(y=y[0], constraints=limits[0])
 
 
-def replay(search: Search, event: Asked | Value) -> None:
+def replay(search: Search, event: Event) -> None:
     """Do again what was done before a run was loaded."""
     if isinstance(event, Value):
         search.tell([_again(search, event)])
+        return
+    if isinstance(event, TimeUp):
+        changes.shorten(search, event.left)
         return
     search.ask(event.n)
     if search.run.handed != event.handed:

@@ -182,8 +182,10 @@ class Run:
     confirmed_errors: FloatArray | None = None
     #: The point of those values, inner coordinates; empty if there are none.
     confirmed_at: FloatArray = field(default_factory=lambda: np.empty(0))
-    #: Whether the budget has changed and the method does not know yet.
+    #: Whether the budget has changed and the method does not know yet, and whether it was cut
+    #: because the time was up.
     regranted: bool = False
+    time_up: bool = False
     #: Rows of data measured elsewhere, and how many of them the method had no use for.
     earlier: int = 0
     unused: int = 0

@@ -164,7 +164,7 @@ class Search:
         """The budget has changed: tell the method, and leave the last phase if there is enough
         for a round."""
         run = self.run
-        if run.current is not None or run.last is not None:
+        if run.current is not None or run.last is not None or (run.setup.batch and run.out):
             return
         run.regranted = False
         memory = self.method.resume(run.memory, run.setup)
