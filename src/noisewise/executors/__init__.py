@@ -1,7 +1,8 @@
 """Where evaluations run: here, in worker processes or threads, on any futures-style executor,
-Dask or Ray.
+Dask, Ray or SLURM.
 
-A *spec* says where, and which limits hold there (`processes`, `threads`, `pool`, `dask`, `ray`);
+A *spec* says where, and which limits hold there (`processes`, `threads`, `pool`, `dask`, `ray`,
+`submitit`);
 a ``concurrent.futures.Executor`` will do as well. `start` turns it into an `Evaluator` bound to
 one objective. All evaluations of the library go through an evaluator.
 """
@@ -25,6 +26,7 @@ from noisewise.executors.base import (
 from noisewise.executors.futures import pool, threads
 from noisewise.executors.on_dask import dask
 from noisewise.executors.on_ray import ray
+from noisewise.executors.on_submitit import submitit
 from noisewise.executors.processes import Processes, processes
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "processes",
     "ray",
     "start",
+    "submitit",
     "threads",
 ]
 
@@ -89,7 +92,8 @@ def _started(
     if isinstance(executor, Executor):
         return pool(executor, workers=workers if workers > 1 else None).start(fun, args, limits)
     where = type(executor).__module__
-    cluster = "dask" if where.startswith("distributed") else "ray" if where == "ray" else ""
+    names = {"distributed": "dask", "ray": "ray", "submitit": "submitit"}
+    cluster = names.get(where.partition(".")[0], "")
     said = f": use noisewise.executors.{cluster}(...)" if cluster else ""
     raise ValueError(
         "executor must be a concurrent.futures.Executor or come from noisewise.executors, "

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,6 +146,9 @@ class Evaluator(ABC):
 
         Only then is a free worker given its next trial: what came back before is safe by now.
         """
+
+    def keep(self, path: Path, resumed: bool) -> None:  # noqa: B027 - nothing to keep is fine
+        """The run is kept in the file ``path``, and goes on from there if it is ``resumed``."""
 
     def numbers(self, maximize: bool) -> list[Value] | None:
         """What came back, if all of it is ordinary numbers; else each has to be looked at."""

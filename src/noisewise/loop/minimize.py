@@ -205,7 +205,9 @@ def minimize(
         try:
             if journal is not None:
                 opt.about = replace(opt.about, objective=fingerprint.of(objective))
+                there = journal.path.exists()
                 opt = resume(journal, opt)
+                evaluator.keep(journal.path, resumed=there)
             bar = SHOWN_BY["progress"](opt) if progress else None
             return _loop(opt, evaluator, journal, on_error, callback, bar, clock)
         except KeyboardInterrupt as error:
