@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from noisewise import executors
+from noisewise.methods import Pairs
 from noisewise.policy import environment, look
 from noisewise.policy.actions import Bounded, Numbered, from_dict, of_space
 from noisewise.policy.environment import Environment, episode
-from noisewise.policy.look import Look, blind, episodes, first_look, moved, stream
+from noisewise.policy.look import Look, Start, blind, episodes, first_look, moved, stream
 from noisewise.policy.network import Network
 from noisewise.policy.scaling import Scaling, moments, of_moments
+from noisewise.policy.search import _chosen, _step_size
 from noisewise_bench.policies.rollouts import acts, unpacked
 
 INF = math.inf
@@ -279,3 +281,44 @@ def test_many_policies_at_once_act_like_each_of_them(hidden: tuple[int, ...]) ->
     assert net.size == sum((n + 1) * m for n, m in net.layers)
     several = acts(net, unpacked(net, X), seen)
     assert several.tolist() == [net.act(x, o) for x, o in zip(X, seen, strict=True)]
+
+
+# -- what searches, and from where
+
+
+@pytest.mark.parametrize(
+    ("layers", "budget", "method"),
+    [
+        ((), 199, "auto"),  # 2 x 4 + 2 parameters and fewer than 200 episodes
+        ((), 200, "pairs"),
+        ((5,), 199, "pairs"),
+    ],
+)
+def test_few_parameters_and_episodes_are_for_a_model(
+    layers: tuple[int, ...], budget: int, method: str
+) -> None:
+    form = Network(4, Numbered(3), layers)
+    assert (form.size <= 10) == (not layers)
+    found = _chosen(None, form, Start(np.zeros(form.size), None, 0), budget)
+    assert (found if isinstance(found, str) else found.name) == method
+
+
+@pytest.mark.parametrize(
+    ("budget", "returns", "searches"),
+    [(1999, (1.0, 5.0), 1), (2000, (1.0, 5.0), 3), (2000, (), 1)],
+)
+def test_pairs_hear_how_good_random_policies_are(
+    budget: int, returns: tuple[float, ...], searches: int
+) -> None:
+    """Returns are maximised, values minimised."""
+    form = Network(4, Numbered(2), (5,))
+    found = _chosen("pairs", form, Start(np.zeros(form.size), None, 2, returns), budget)
+    assert found == Pairs(searches=searches, baseline=tuple(-r for r in returns))
+
+
+def test_step_sizes_of_the_built_in_policies() -> None:
+    small, large = Network(4, Numbered(2), (5,)), Network(20, Numbered(2), (8,))
+    assert small.size < 100 <= large.size
+    pairs = Pairs()
+    assert [_step_size(form, pairs) for form in (small, large)] == [1.0, 0.25]
+    assert _step_size(small, "auto") == 0.5
