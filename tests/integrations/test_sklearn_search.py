@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections import Counter
 from typing import Any
 
@@ -53,7 +54,9 @@ def search(estimator: Any = None, space: Any = None, **options: Any) -> Noisewis
 
 
 def test_the_interface_of_a_search() -> None:
+    begun = time.perf_counter()
     found = search().fit(X, Y)
+    assert 0.0 < found.refit_time_ < time.perf_counter() - begun
     table, i = found.cv_results_, found.best_index_
     n = len(table["params"])
     assert all(len(column) == n for column in table.values())
