@@ -103,6 +103,10 @@ def test_named_parameters_come_as_rows_columns_or_points(kind: str) -> None:
         ([NAMED[0], {"lr": 1e-3, "opt": "adam"}], "row 1 must have a value of layers"),
         ([{**NAMED[0], "extra": 1}], "row 0: values must be of lr, layers, opt, got 'extra'"),
         ({"lr": [0.01], "layers": [1, 2], "opt": ["sgd"]}, "columns of X must have the same"),
+        (
+            [NAMED[0], [0.5, 0.5, 0.5]],
+            "X must be rows of 3 finite numbers, a dictionary of columns",
+        ),
     ],
 )
 def test_wrong_rows_are_named(rows: Any, said: str) -> None:

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import noisewise as nw
 import support
+from noisewise._types import FloatArray
+from noisewise.gp.limits import Limits, _kept
 from noisewise.methods import CMAES, GP
 from noisewise.methods.method import Now, Setup
 from noisewise.problem.box import Box
@@ -133,3 +136,45 @@ def test_constraints_are_learnt_with_every_value_that_measured_them(failing: int
     assert [len(m.y) for m in limits.measured] == [12, 12]
     np.testing.assert_allclose(limits.measured[1].y, 1.0)
     assert limits.worst == max(values[failing:])
+
+
+# -- what is feasible
+
+
+def of_chances(chances: list[float], monkeypatch: pytest.MonkeyPatch) -> Limits:
+    """One constraint, met with these chances at the points 0, 1, ..."""
+    g = -stats.norm.ppf(chances)
+
+    def predict(self: Limits, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return g[X[:, 0].astype(int)][None], np.ones((1, len(X)))
+
+    monkeypatch.setattr(Limits, "predict", predict)
+    return Limits.start(np.zeros(1), np.ones(1), 1)
+
+
+def test_from_nineteen_in_twenty_on_a_point_is_feasible(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = of_chances([0.949, 0.951, 1.0], monkeypatch)
+    assert limits.sure(np.arange(3.0)[:, None]).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(("best", "chosen"), [(0.51, 1), (0.49, 2)])
+def test_from_an_even_chance_on_the_best_one_counts(
+    best: float, chosen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below it, the point that is least beyond the limits."""
+    limits = of_chances([0.1, best, 0.2], monkeypatch)
+    monkeypatch.setattr(Limits, "violation", lambda self, X: np.array([3.0, 2.0, 1.0]))
+    assert limits.most_feasible(np.arange(3.0)[:, None]).tolist() == [chosen]
+
+
+@pytest.mark.parametrize(("seen", "older"), [(200, 80), (201, 41), (440, 80), (5000, 77)])
+def test_the_newest_120_and_up_to_80_older_evaluations_are_remembered(
+    seen: int, older: int
+) -> None:
+    """Of the older ones every second, fourth, ..., until no more than eighty are left."""
+    index = np.arange(seen)
+    kept = index[_kept(index, seen)]
+    assert kept[-120:].tolist() == index[-120:].tolist()
+    stride = kept[1] - kept[0]
+    assert kept[:-120].tolist() == index[:-120:stride].tolist()
+    assert len(kept) - 120 == older
