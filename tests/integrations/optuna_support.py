@@ -75,7 +75,9 @@ def marks(study: optuna.Study) -> list[tuple[Any, dict[str, Any]]]:
     return [(t, mark) for t, mark in found if mark is not None]
 
 
-def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any) -> int:
+def assert_faithful(
+    study: optuna.Study, budget: int, seed: int, space: Any = SPACE, **options: Any
+) -> int:
     """Every evaluation of the run was made by one trial, at the very point that ask and tell give
     for the same values, and no finished trial was left out. Returns the number of evaluations."""
     holders: dict[int, Any] = {}
@@ -88,22 +90,31 @@ def assert_faithful(study: optuna.Study, budget: int, seed: int, **options: Any)
             holders[mark["id"]] = max(
                 holders.get(mark["id"], (claim, trial)), (claim, trial), key=lambda pair: pair[0]
             )
-    named = distributions.named(SPACE)
+    named = distributions.named(space)
     workers = options.pop("workers", 1)
-    method = options.get("method")
-    most = None if method is None or isinstance(method, str) else method.population
-    batch = min(workers, most or workers) if workers > 1 else None
-    opt = nw.Optimizer(budget=budget, space=named, rng=seed, confirm=0, batch=batch, **options)
-    used, waiting = 0, opt.ask()
-    while waiting:
-        trial = waiting.pop(0)
-        _, found = holders.pop(trial.id, (None, None))
-        if found is None or not found.state.is_finished():
-            continue
-        assert found.params == named.decode(trial.x)
-        complete = found.state == TrialState.COMPLETE
-        opt.tell(trial.id, found.value if complete else float("nan"))
-        used += 1
-        waiting += opt.ask()
-    assert not holders, "trials claimed evaluations that the run never asked for"
+    opt = nw.Optimizer(budget=budget, space=named, rng=seed, confirm=0, workers=workers, **options)
+    done = {id: found for id, (_, found) in holders.items() if found.state.is_finished()}
+    offered: dict[int, Any] = {}
+    used, told = 0, [] if workers == 1 else _steps(study)
+    while True:
+        offered |= {trial.id: trial for trial in opt.ask()}
+        if not (told or offered.keys() & done.keys()):
+            break
+        # What workers have not let the run learn is told at the end; with one worker, at once.
+        step = told.pop(0) if told else [[id, done[id].number] for id in offered if id in done]
+        for id, number in step:
+            trial, found = offered.pop(id), done.pop(id)
+            assert found.number == number, "another trial answered"
+            assert found.params == named.decode(trial.x)
+            complete = found.state == TrialState.COMPLETE
+            opt.tell(id, found.value if complete else float("nan"))
+            used += 1
+    assert not done.keys(), "trials claimed evaluations that the run never asked for"
     return used
+
+
+def _steps(study: optuna.Study) -> list[list[list[int]]]:
+    """What the run was told in each step."""
+    found = [step for _, mark in marks(study) for step in mark.get("steps", ())]
+    assert sorted(n for n, _ in found) == list(range(len(found))), "a step made twice, or never"
+    return [told for _, told in sorted(found)]

@@ -251,6 +251,64 @@ def test_threads_share_a_run() -> None:
     assert used >= 40
 
 
+def test_no_worker_waits_for_another() -> None:
+    sampler = NoisewiseSampler(
+        40, seed=4, workers=4, search_space=support.SPACE, method="watchful", overdue=600.0
+    )
+    study = optuna.create_study(sampler=sampler)
+    others, enough = [], threading.Event()
+
+    def objective(trial: optuna.Trial) -> float:
+        y = support.objective(trial)
+        if trial.number == 0:  # as long as five rounds of the others
+            assert enough.wait(30.0), "the others waited"
+        others.append(trial.number)
+        if len(others) == 20:
+            enough.set()
+        return y
+
+    study.optimize(objective, n_trials=40, n_jobs=4)
+    assert others.index(0) >= 20
+    assert support.assert_faithful(study, budget=40, seed=4, workers=4, method="watchful") == 40
+
+
+def test_of_two_workers_that_let_the_run_learn_at_once_one_does() -> None:
+    """The second writes between the two looks of the first."""
+    study = study_of(30, workers=3)
+    study.optimize(bowl, n_trials=3)  # all that was open: the next worker makes a step
+    other = NoisewiseSampler(30, seed=3, search_space=LINE, workers=3)
+    twin = optuna.load_study(study_name=study.study_name, storage=study._storage, sampler=other)
+    write, rivals = records.write, []
+
+    def late(study: Any, trial: Any, content: Any) -> None:
+        write(study, trial, content)
+        if content["kind"] == "step" and not rivals:
+            rivals.append(threading.Thread(target=twin.ask, args=(LINE,)))
+            rivals[0].start()
+            rivals[0].join(0.3)  # it waits
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(records, "write", late)
+        study.optimize(bowl, n_trials=1)
+    rivals[0].join(30.0)
+    assert not rivals[0].is_alive()
+    study.tell(4, 1.0)
+    study.optimize(bowl, n_trials=9)
+    assert support.assert_faithful(study, 30, 3, space=LINE, sigma0=0.3, workers=3) == 14
+
+
+def test_a_worker_that_died_while_it_let_the_run_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noisewise.integrations.optuna.steps._PATIENCE", 0.05)
+    study = study_of(30, workers=3)
+    study.optimize(bowl, n_trials=3)
+    dead = study._storage.create_new_trial(study._study_id)
+    run = study.trials[0].system_attrs[records.MARK]["run"]
+    mark = {"run": run, "kind": "step", "step": 0}
+    study._storage.set_trial_system_attr(dead, records.MARK, mark)
+    study.optimize(bowl, n_trials=9)
+    assert support.assert_faithful(study, 30, 3, space=LINE, sigma0=0.3, workers=3) == 12
+
+
 def test_an_overdue_trial_is_made_again_and_counts_no_more(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

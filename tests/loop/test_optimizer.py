@@ -226,6 +226,15 @@ def test_only_values_of_candidates() -> None:
     assert all(plain.is_only_value(trial.id) for trial in plain.ask())
 
 
+def test_only_values_where_others_of_the_pool_are_evaluated_again() -> None:
+    opt = nw.Optimizer([1.0, 2.0], sigma0=0.5, budget=200, rng=0, method="watchful", workers=12)
+    trials = opt.ask()
+    points = [tuple(trial.x) for trial in trials]
+    found = [opt.is_only_value(trial.id) for trial in trials]
+    assert found == [points.count(x) == 1 for x in points]
+    assert set(found) == {True, False}
+
+
 @pytest.mark.parametrize("what", ["candidate", "is_only_value", "move"])
 def test_what_is_asked_about_a_trial_must_be_about_one_that_is_waited_for(what: str) -> None:
     opt = nw.Optimizer([1.0, 1.0], sigma0=0.5, budget=20, method="cma-es", rng=1)

@@ -308,7 +308,7 @@ class Optimizer:
 
     def is_only_value(self, id: int) -> bool:
         """Whether no other evaluation of the candidate of this trial was handed out so far."""
-        return bool(telling.part_of(self._search, id).samples.values.shape[1] == 1)
+        return telling.part_of(self._search, id).is_only_value(id)
 
     def move(self, id: int, sampled: FloatArray) -> None:
         """Put another point in the place of that trial's `candidate`, before it is told: it was

@@ -208,6 +208,12 @@ class Population:
             samples = discounted(samples)
         return self if samples is self.samples else replace(self, samples=samples, shifted=shifted)
 
+    def is_only_value(self, id: int) -> bool:
+        """Whether no other evaluation of the candidate of this trial was asked for so far."""
+        i, _ = self.pending[id]
+        pending = [row for row, _ in self.pending.values()]
+        return pending.count(i) == 1 and bool(np.isnan(self.samples.values[i]).all())
+
     def move(self, i: int, row: FloatArray, box: Box, measured: bool) -> bool:
         """Candidate ``i`` is evaluated at ``row``, which takes its place; or it was ``measured``
         there, and is moved to the mean of the points at which its values were measured. A point

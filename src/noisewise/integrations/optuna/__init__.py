@@ -11,6 +11,7 @@ See docs/guides/optuna.md. The package, from outside to inside:
 - `view`: a study's run as one worker knows it, and how workers share it;
 - `records` and `settings`: what is kept in the storage;
 - `transfer`: runs as studies, and studies as data for a run;
+- `steps`: the order in which a run with several workers learns;
 - `replay`: the run itself, rebuilt from the values on record;
 - `distributions`: Optuna's search spaces as ours, and where trials are in them.
 """

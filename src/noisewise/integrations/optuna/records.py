@@ -10,6 +10,8 @@
   - ``row``: the point exactly as it was sampled;
   - ``waited``: seconds that the worker waited before it had a point;
   - ``rest``: values of parameters that are not searched, where the recommendation is measured;
+  - ``step``: the step that its worker is about to make; ``steps``: those that it has made, each
+    with the values that the run was told in it (see `steps`);
   - ``placed``: pairs of an evaluation and the foreign trial that answers it; ``foreign``: the
     trial that is being placed.
 """
@@ -31,7 +33,7 @@ optuna = extra("optuna")
 
 #: Which points a run asks for, given its settings and values. A study whose run has another
 #: version cannot be gone on with: its trials are data of a new run.
-STREAM = 4
+STREAM = 5
 #: The trial attribute that holds the mark, and the start of the study attributes' names.
 MARK = f"noisewise:{STREAM}"
 #: The same of versions before there was a number.
@@ -48,6 +50,11 @@ def mark(trial: Any) -> dict[str, Any]:
     """The mark of a trial; empty if it has none."""
     found: dict[str, Any] = trial.system_attrs.get(MARK, {})
     return found
+
+
+def attempt(trial: Any) -> int:
+    """How often the evaluation that the trial claims was claimed before."""
+    return int(mark(trial).get("attempt", 0))
 
 
 def write(study: Any, trial: Any, content: Mapping[str, Any]) -> None:
@@ -110,6 +117,11 @@ def begin(space: Mapping[str, Any], **options: Any) -> dict[str, Any]:
     """Settings of a new run over ``space``."""
     kept = options | {"space": _space_json(space)}
     return kept | {"run": _digest(kept)}
+
+
+def budgets(kept: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """The budgets of the stages of a run with these settings; None: there is no end."""
+    return None if kept["budgets"] is None else tuple(kept["budgets"])
 
 
 def space_of(kept: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """A run of ask and tell that is rebuilt from the values on record.
 
-A run is a function of its settings and of the value of each trial; in which order values came
-leaves no trace. So nothing but values has to be kept: whoever knows them can go on with the run.
+A run is a function of its settings and of the value of each trial. With one worker the order in
+which values came leaves no trace; with several it is on record, too (see `steps`). So whoever reads
+the records can go on with the run.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class Replay:
         self._stage = 0
         self._offset = 0
         self._earlier: Recommendation | None = None
+        #: How often the run has learnt and was asked for more, with several workers.
+        self.steps = 0
         self._opt = self._optimizer(settings.x0, settings.sigma0, settings.seed)
         #: What the run waits for now, by id.
         self.open: dict[int, Offer] = {}
@@ -91,11 +94,21 @@ class Replay:
             sigma0=sigma0,
             method=s.method,
             rng=rng,
-            batch=_batch(s),
+            workers=s.workers,
             confirm=0 if today is None else "auto",
             incumbent=today,
             data=s.data if self._stage == 0 else None,
         )
+
+    @property
+    def flows(self) -> bool:
+        """Whether the order in which values come matters, so that the run goes on in steps."""
+        return self.settings.workers > 1
+
+    def step(self) -> None:
+        """The values of a step are told: ask for more."""
+        self.steps += 1
+        self._ask()
 
     @property
     def gave_up(self) -> bool:
@@ -110,7 +123,8 @@ class Replay:
         if row is not None and offer.kind == "candidate":
             self._opt.move(local, row)
         self._opt.tell(local, value)
-        self._ask()
+        if not self.flows:
+            self._ask()
 
     def place(self, id: int, value: float, x: FloatArray) -> None:
         """The value of a point that the run did not ask for, in the place of a candidate."""
@@ -131,7 +145,8 @@ class Replay:
     def extend(self, budgets: tuple[int, ...]) -> None:
         """Go on with further stages."""
         self.settings = replace(self.settings, budgets=budgets)
-        self._ask()
+        if self._opt.done or not self.flows:
+            self._ask()
 
     def recommend(self) -> Recommendation:
         """The point to use, with an honest estimate of f there; that of the stage before until
@@ -161,10 +176,3 @@ class Replay:
             placeable = trial.kind == "candidate" and self._opt.is_only_value(trial.id)
             id = self._offset + trial.id
             self.open[id] = Offer(id, trial.x, trial.kind, row, placeable)
-
-
-def _batch(s: Settings) -> int | None:
-    """Trials that are open at a time: each worker rebuilds the run from what it reads, so the order
-    in which values come must leave no trace. At most a population that the user chose."""
-    most = getattr(s.method, "population", None) or s.workers
-    return min(s.workers, most) if s.workers > 1 else None

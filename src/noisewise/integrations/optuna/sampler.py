@@ -54,7 +54,8 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     method
         A name of `noisewise.list_methods` or an object from `noisewise.methods`.
     workers
-        How many trials run at the same time; methods make generations that fill them.
+        How many trials run at the same time. With several, none of them waits for a generation to
+        end: each new trial follows from all values that are known by then.
     search_space
         Distributions by name, where they are known beforehand, or a `noisewise.Space`, whose
         parameters may apply only ``when`` others have certain values; None: learnt from the first
@@ -186,6 +187,8 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
                 if view.replay.gave_up:
                     return {}
                 params = self._claim(study, trial, view, waiting.seconds)
+                if params is None and view.step(study, trial):
+                    continue
                 if params is None and not self._others_will_move_on(view):
                     params = recommendation.measure(study, trial, view, waiting.seconds)
                 if params is not None:
@@ -301,7 +304,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         how long these take at most."""
         me = threading.get_ident()
         others = any(self._asked.get(number) != me for number in view.holders())
-        return others and math.isfinite(view.limit(self._overdue))
+        return view.others_step or (others and math.isfinite(view.limit(self._overdue)))
 
 
 def _wait_to_begin(study: Any, trial: Any, name: str) -> None:

@@ -33,6 +33,7 @@ from noisewise._types import FloatArray
 from noisewise.integrations.optuna import records
 from noisewise.integrations.optuna.distributions import Points
 from noisewise.integrations.optuna.replay import Replay, Settings
+from noisewise.integrations.optuna.steps import Steps
 
 #: Trials running this many times as long as the longest completed one are overdue.
 _OVERDUE_FACTOR = 3.0
@@ -48,6 +49,7 @@ def latest(study: Any) -> View | None:
         if kept is not None:
             view = View(study, kept)
             view.sync(study)
+            view.finish(study)
             return view
     return None
 
@@ -68,7 +70,7 @@ class View:
                 _data.decode(kept["method"]),
                 kept["seed"],
                 kept["workers"],
-                _budgets(kept),
+                records.budgets(kept),
                 self.points.data(study, filter(self._was_before, records.trials(study))),
                 self.points.named,
                 None if "incumbent" not in kept else self.points.named.encode(kept["incumbent"]),
@@ -90,6 +92,8 @@ class View:
         self._placing: list[tuple[int, int]] = []
         #: What the workers of this process have placed, by the trial in whose mark it is.
         self._mine: dict[int, list[list[int]]] = defaultdict(list)
+        #: With several workers, the order in which the run learns.
+        self._steps = Steps()
 
     def _was_before(self, trial: Any) -> bool:
         """Whether the trial had finished before the run began."""
@@ -97,7 +101,7 @@ class View:
 
     def extend(self, kept: Mapping[str, Any]) -> None:
         """Take over budgets that were added since."""
-        budgets = _budgets(kept)
+        budgets = records.budgets(kept)
         if budgets is not None and budgets != self.replay.settings.budgets:
             self.replay.extend(budgets)
 
@@ -110,16 +114,22 @@ class View:
         self._n_seen = len(found)
         self._unfinished = [t.number for t in watched if not t.state.is_finished()]
         self._running, self._placing = defaultdict(dict), []
+        self._steps.begin()
         for trial in watched:
             mark = records.mark(trial)
             if mark.get("run") == self.run:
                 self._note(trial, mark, found)
             elif trial.state.is_finished():
                 self._note_foreign(trial)
-        self._answer(study)
+        self._steps.end()
+        if self.replay.flows:
+            self._go_on(study, found)
+        else:
+            self._answer(study)
 
     def _note(self, trial: Any, mark: Mapping[str, Any], found: list[Any]) -> None:
         finished, first = trial.state.is_finished(), min(self.replay.open, default=0)
+        self._steps.note(trial.number, mark, finished, self.replay.steps)
         if finished:
             self._since.pop(trial.number, None)
             if records.complete(trial) and trial.duration is not None:
@@ -151,8 +161,8 @@ class View:
         """Trials that claim the latest attempt at an evaluation, those that finished first. There
         is more than one while claims are being settled, or where a worker died doing so."""
         claims = self._claims(id).values()
-        last = max(map(_attempt, claims), default=0)
-        latest = [t for t in claims if _attempt(t) == last]
+        last = max(map(records.attempt, claims), default=0)
+        latest = [t for t in claims if records.attempt(t) == last]
         return sorted(latest, key=lambda t: (not t.state.is_finished(), t.number))
 
     def _answer(self, study: Any) -> None:
@@ -166,6 +176,27 @@ class View:
                         known = True
                         self._finished.pop(id)
                         self._tell(study, id, trial)
+
+    def _go_on(self, study: Any, found: list[Any]) -> None:
+        """Take the steps that workers have made."""
+        while (told := self._steps.take(self.replay.steps)) is not None:
+            for id, number in told:
+                self._finished.pop(id, None)
+                if id in self.replay.open:
+                    self._tell(study, id, found[number])
+            self.replay.step()
+
+    def _known(self) -> list[list[int]]:
+        """Evaluations that the run does not know yet, with the trials that answer them."""
+        first = [(id, attempts[0]) for id in self.replay.open if (attempts := self._attempts(id))]
+        return [[id, trial.number] for id, trial in first if trial.state.is_finished()]
+
+    def finish(self, study: Any) -> None:
+        """Learn from what no worker has made a step of yet. Nothing is asked for after that."""
+        if self.replay.flows:
+            found = records.trials(study)
+            for id, number in self._known():
+                self._tell(study, id, found[number])
 
     def _tell(self, study: Any, id: int, trial: Any) -> None:
         """Answer an evaluation with a finished trial."""
@@ -252,12 +283,35 @@ class View:
             self._write(study, trial, "placing")
             self.sync(study)
 
+    def step(self, study: Any, trial: Any) -> bool:
+        """Let a run with several workers learn what is known; whether that was done."""
+        replay, told = self.replay, self._known()
+        if not replay.flows or not told:
+            return False
+        step = replay.steps
+        if self.others_step:
+            return False
+        self._write(study, trial, "step", step=step)
+        self.sync(study)
+        if replay.steps > step or self._steps.others(step, trial.number):
+            self._write(study, trial, "withdrawn")
+            return replay.steps > step
+        self._steps.keep(trial.number, step, told)
+        self._write(study, trial, "stepped")
+        self.sync(study)
+        return True
+
+    @property
+    def others_step(self) -> bool:
+        """Whether the worker of another trial is about to let the run learn."""
+        return self._steps.others(self.replay.steps, -1)
+
     def claim(self, study: Any, trial: Any, id: int, waited: float) -> dict[str, Any] | None:
         """Parameters of an evaluation, if the trial could claim it."""
         offer, before = self.replay.open[id], self._attempts(id)
         more: dict[str, Any] = {"waited": round(waited, 3)}
         if before:
-            more["attempt"] = _attempt(before[0]) + 1
+            more["attempt"] = records.attempt(before[0]) + 1
         if offer.row is not None:
             more["row"] = records.as_text(offer.row)
         if self._claim(study, trial, id, more):
@@ -271,8 +325,8 @@ class View:
         self.sync(study)
         others = [t for n, t in self._claims(id).items() if n != trial.number]
         attempt = more.get("attempt", 0)
-        same = any(_attempt(t) >= attempt for t in others)
-        done = any(_attempt(t) == attempt - 1 and t.state.is_finished() for t in others)
+        same = any(records.attempt(t) >= attempt for t in others)
+        done = any(records.attempt(t) == attempt - 1 and t.state.is_finished() for t in others)
         placed = "foreign" in more and (
             more["foreign"] in self._placed
             or any(pair[0] == more["foreign"] and pair[1] != trial.number for pair in self._placing)
@@ -289,14 +343,8 @@ class View:
         return self.points.named.decode(x)
 
     def _write(self, study: Any, trial: Any, kind: str, **more: Any) -> None:
-        placed = self._mine.get(trial.number)
+        kept = {"placed": self._mine.get(trial.number), "steps": self._steps.of(trial.number)}
         mark = {"run": self.run, "kind": kind, **more}
-        records.write(study, trial, mark | ({"placed": placed} if placed else {}))
-
-
-def _attempt(trial: Any) -> int:
-    return int(records.mark(trial).get("attempt", 0))
-
-
-def _budgets(kept: Mapping[str, Any]) -> tuple[int, ...] | None:
-    return None if kept["budgets"] is None else tuple(kept["budgets"])
+        records.write(
+            study, trial, mark | {name: list(found) for name, found in kept.items() if found}
+        )
