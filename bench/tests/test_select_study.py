@@ -15,7 +15,7 @@ from noisewise_bench.experiments import select
 from noisewise_bench.experiments.__main__ import main
 
 
-@pytest.mark.parametrize("family", sorted(lists.TUNED | lists.HELD_OUT))
+@pytest.mark.parametrize("family", sorted(lists.FAMILIES))
 def test_values_have_the_means_that_regret_is_about(family: str) -> None:
     many = lists.Lists(lists.Cell(family, 3, 40), 200)
     low, high = many.tape.mean(axis=0) - many.means, many.tape.std(axis=0)
@@ -56,7 +56,7 @@ def test_a_page_with_its_command_that_goes_on_where_it_was(
     assert main(options) == 0
     text = (tmp_path / "select.md").read_text()
     assert "`python -m noisewise_bench.experiments select --runs 0.005 --most 100`" in text
-    assert text.count("| worst |") == 2
+    assert text.count("| worst |") == 3
     assert nw.__version__ in text
     file = tmp_path / "select.jsonl"
     rows = file.read_text().splitlines()

@@ -87,7 +87,7 @@ def test_values_that_are_no_outcomes_change_nothing() -> None:
         for trial in opt.ask():
             opt.tell(trial.id, float(rng.normal()))
     assert not beside_start.applies(opt._run)
-    assert beside_start.answer(opt._run) is None
+    assert beside_start.finalists(opt.method, opt._run) is None
 
 
 def test_with_open_coordinates_the_first_steps_are_the_unit() -> None:

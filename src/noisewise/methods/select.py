@@ -3,8 +3,9 @@
 The rule, which option to measure next and which to choose, is in `noisewise.select.allocation`; the
 race of finalists follows it as well. Here is what surrounds it:
 
-- First look: every option twice; once where the budget is less than five evaluations each; a part
-  of the options, drawn at random, where it is less than one each.
+- First look: every option as often as 40 % of the budget allows, at least twice, so that a good
+  one that is unlucky at first is not left out for good; once where the budget is less than five
+  evaluations each; a part of the options, drawn at random, where it is less than one each.
 - An option that failed is measured again, until it has failed three times more often than it
   succeeded.
 - Where options share seeds, a round is a block: its options are measured under the same seed.
@@ -42,8 +43,9 @@ from noisewise.problem.options import MOST, Options
 from noisewise.select import allocation
 from noisewise.select.tally import OptionValues, Tally
 
-#: Evaluations of each option in the first look, and the budget per option below which it is one.
-_LOOKS, _LOOKS_FROM = 2, 5
+#: Part of the budget for the first look, evaluations of each option in it at least, and the budget
+#: per option below which it is one.
+_LOOKING, _LOOKS, _LOOKS_FROM = 0.4, 2, 5
 #: Part of a budget of less than one evaluation each that is spent on different options.
 _OPENED = 2.0 / 3.0
 #: Failures beyond the successes after which an option is given up.
@@ -130,9 +132,11 @@ class Select(Method):
         if memory.common:
             block = max(_BLOCK_LEAST, math.ceil(_BLOCK * k)) if memory.looked else k
             return Size(min(block, k))
-        missing = 0 if memory.looked else _first_look(k, now.budget) - len(memory.log)
-        # At most half of what is left, so that the first look does not take all of it at once.
-        return Size(max(1, self.population or 1, min(missing, now.free // 2)), singly=True)
+        first = looks(k, now.budget) * _opened(k, now.budget)
+        missing = 0 if memory.looked else first - len(memory.log)
+        # One value of each option at a time, so that those that fail are given up in time, and at
+        # most half of what is left.
+        return Size(max(1, self.population or 1, min(missing, k, now.free // 2)), singly=True)
 
     def propose(
         self, memory: SelectMemory, n: int, pending: FloatArray, now: Now, rng: np.random.Generator
@@ -281,10 +285,10 @@ def _order(memory: SelectMemory, tally: Tally) -> IntArray:
     return np.lexsort((-tally.n, tally.e, doubt, tally.given_up(_TRIES) | (tally.n == 0)))
 
 
-def _first_look(options: int, budget: int) -> int:
-    """Evaluations of the first look."""
-    looks = _LOOKS if budget >= _LOOKS_FROM * options else 1
-    return looks * min(options, _opened(options, budget))
+def looks(options: int, budget: int) -> int:
+    """How often each option is measured in the first look."""
+    each = budget / options
+    return max(_LOOKS, int(_LOOKING * each)) if each >= _LOOKS_FROM else 1
 
 
 def _opened(options: int, budget: int) -> int:
@@ -295,8 +299,7 @@ def _opened(options: int, budget: int) -> int:
 def _unlooked(memory: SelectMemory, tally: Tally, p: IntArray | int, budget: int) -> BoolArray:
     """Options that still need values before the first look at them is over."""
     k = len(memory.options)
-    looks = _LOOKS if budget >= _LOOKS_FROM * k else 1
-    missing = (tally.n + p < looks) & ~tally.given_up(_TRIES)
+    missing = (tally.n + p < looks(k, budget)) & ~tally.given_up(_TRIES)
     begun = tally.n + tally.failed + p > 0
     if begun.sum() >= _opened(k, budget):
         missing &= begun

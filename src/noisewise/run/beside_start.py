@@ -1,7 +1,7 @@
 """The answer of a run with two outcomes, such as won and lost, that began where the user said.
 
 A search that compares single outcomes walks away from a good start. So the answer is the start, or
-a point beside it which all values together say is better (`noisewise.methods.quadratic`), unless
+a point that is better according to all values together (`noisewise.methods.gain`), unless
 the method's own answer beats that point in a race with a tenth of the budget.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from noisewise._types import FloatArray
 from noisewise.measured.samples import evaluations
-from noisewise.methods import quadratic
+from noisewise.methods import gain
 from noisewise.methods.method import Method
 from noisewise.run.reserve import Reserve
 from noisewise.run.run import Run
@@ -44,10 +44,12 @@ def due(run: Run) -> bool:
 def finalists(method: Method, run: Run) -> FloatArray | None:
     """The answer beside the start, then that of the method; None where the run is of another
     kind."""
-    first = answer(run)
-    if first is None:
+    if not applies(run):
         return None
     other = method.recommend(run.memory).x
+    first = answer(run, other)
+    if first is None:
+        return None
     return np.array([first] if np.array_equal(first, other) else [first, other])
 
 
@@ -61,21 +63,22 @@ def said(run: Run) -> str:
     return "of two outcomes: the answer seems better than the start"
 
 
-def answer(run: Run) -> FloatArray | None:
-    """The point to return, inner coordinates; None where that is for the method to say."""
+def answer(run: Run, other: FloatArray) -> FloatArray | None:
+    """The point to return, inner coordinates, ``other`` being that of the method; None where too
+    little is known."""
     setup, box = run.setup, run.setup.box
-    if not applies(run):
-        return None
     rounds = [evaluations(*one) for one in run.evidence.recent.rounds]
     if not rounds:
         return None
     low, high = box.low / box.scale, box.high / box.scale
     with np.errstate(invalid="ignore"):
         closed = np.isfinite(high - low)
-        unit = np.where(closed, quadratic.WIDTH * (high - low), quadratic.STEPS * setup.sigma)
+        unit = np.where(closed, gain.WIDTH * (high - low), gain.STEPS * setup.sigma)
     X, y = np.concatenate([X for X, _ in rounds]), np.concatenate([y for _, y in rounds])
-    model = quadratic.fit((X - setup.mean) / unit, y)
+    start = setup.mean
+    model = gain.fit((X - start) / unit, y)
     if model is None:
         return None
-    z = quadratic.best(model, (low - setup.mean) / unit, (high - setup.mean) / unit)
-    return np.asarray(box.repaired((setup.mean + unit * z)[None])[0]) if z.any() else setup.mean
+    also = ((other - start) / unit)[None]
+    z = gain.best(model, (low - start) / unit, (high - start) / unit, also)
+    return np.asarray(box.repaired((start + unit * z)[None])[0]) if z.any() else start

@@ -48,11 +48,39 @@ class Family:
     values: Draw = _normal
 
 
-def _gaps(rng: np.random.Generator, runs: int, k: int) -> tuple[FloatArray, FloatArray]:
-    """One option is better than all others, which are alike."""
-    means = np.zeros((runs, k))
-    means[np.arange(runs), rng.integers(k, size=runs)] = -1.0
+def _exponential(rng: np.random.Generator, mean: FloatArray, sd: FloatArray) -> FloatArray:
+    return np.asarray(mean + sd * (rng.exponential(size=np.shape(mean)) - 1.0))
+
+
+def _gaps(
+    rng: np.random.Generator, runs: int, k: int, gap: float = 1.0, spread: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    """One option is better than all others, which are alike but for this ``spread``."""
+    means = spread * rng.normal(size=(runs, k)) if spread else np.zeros((runs, k))
+    means[np.arange(runs), rng.integers(k, size=runs)] = -gap
     return means, np.ones((runs, k))
+
+
+def _narrow_gaps(rng: np.random.Generator, runs: int, k: int) -> tuple[FloatArray, FloatArray]:
+    return _gaps(rng, runs, k, 0.8)
+
+
+def _near_gaps(rng: np.random.Generator, runs: int, k: int) -> tuple[FloatArray, FloatArray]:
+    return _gaps(rng, runs, k, 1.0, 0.3)
+
+
+def _unequal_gaps(rng: np.random.Generator, runs: int, k: int) -> tuple[FloatArray, FloatArray]:
+    means, _ = _gaps(rng, runs, k, 1.5)
+    return means, 1.5 * np.exp(0.6 * rng.normal(size=(runs, k)))
+
+
+def _uniform(rng: np.random.Generator, runs: int, k: int) -> tuple[FloatArray, FloatArray]:
+    return rng.random((runs, k)), np.full((runs, k), 0.7)
+
+
+def _crowds(rng: np.random.Generator, runs: int, k: int) -> tuple[FloatArray, FloatArray]:
+    good = np.arange(k) < (k + 1) // 2
+    return 0.1 * rng.normal(size=(runs, k)) - good, np.full((runs, k), 1.0)
 
 
 def _rates(middle: float, sd: float) -> Callable[..., tuple[FloatArray, FloatArray]]:
@@ -92,18 +120,32 @@ TUNED = {
     "wins": Family("win or loss, rates 50 % +- 12 %", _rates(0.5, 0.12), _lost),
     "high wins": Family("win or loss, rates about 95 %", _high_rates, _lost),
     "lognormal": Family("log-normal noise, three times the spread", _spread(3.0), _lognormal),
+    "narrow": Family("one option is better by 0.8 times the noise", _narrow_gaps),
+    "near": Family("the same by the noise, the others differ by a third of that", _near_gaps),
+    "narrow lognormal": Family("as narrow, log-normal noise", _narrow_gaps, _lognormal),
 }
-#: Those that were looked at once, with the constants as they are.
-HELD_OUT = {
+#: Those that were held out at first. How they came out led to a longer first look.
+LOOKED_AT = {
     "one better": Family("one option is better by the size of the noise", _gaps),
     "student": Family("Student's t (3 degrees), twice the spread", _spread(2.0), _student),
     "growing": Family("noise that grows with the value, 0.4 to 7 times the spread", _growing),
     "rare wins": Family("win or loss, rates 15 % +- 6 %", _rates(0.15, 0.06), _lost),
     "low lognormal": Family("log-normal noise as large as the spread", _spread(1.0), _lognormal),
 }
+#: Those that were looked at once, with the constants as they are.
+HELD_OUT = {
+    "uniform": Family("means spread evenly, noise 0.7 times the range", _uniform),
+    "exponential": Family("exponential noise, 1.5 times the spread", _spread(1.5), _exponential),
+    "one better, unequal": Family(
+        "one option is better by 1.5, standard deviations 0.4 to 5", _unequal_gaps
+    ),
+    "crowds": Family("half of the options are better by 1, and differ by 0.1", _crowds),
+}
+FAMILIES = TUNED | LOOKED_AT | HELD_OUT
 #: Numbers of options and evaluations of each.
 SIZES = ((2, 2), (2, 10), (2, 50), (5, 5), (5, 20), (20, 2), (20, 10), (60, 5), (200, 5))
-HELD_OUT_SIZES = ((2, 5), (3, 10), (3, 50), (8, 25), (20, 50), (40, 3), (100, 10), (200, 2))
+LOOKED_AT_SIZES = ((2, 5), (3, 10), (3, 50), (8, 25), (20, 50), (40, 3), (100, 10), (200, 2))
+HELD_OUT_SIZES = ((2, 20), (4, 15), (12, 12), (10, 50), (25, 30), (80, 6))
 
 
 @dataclass(frozen=True)
@@ -124,16 +166,17 @@ class Cell:
         return int(np.clip(work, _FEWEST, _MOST))
 
 
-def cells(held_out: bool) -> list[Cell]:
-    families, sizes = (HELD_OUT, HELD_OUT_SIZES) if held_out else (TUNED, SIZES)
-    return [Cell(family, k, n) for family in families for k, n in sizes]
+def cells() -> list[list[Cell]]:
+    """Those on which constants were chosen, those that were looked at, and those held out."""
+    groups = (TUNED, SIZES), (LOOKED_AT, LOOKED_AT_SIZES), (HELD_OUT, HELD_OUT_SIZES)
+    return [[Cell(family, k, n) for family in some for k, n in sizes] for some, sizes in groups]
 
 
 class Lists:
     """Many lists of a cell, and what a rule has measured of them."""
 
     def __init__(self, cell: Cell, runs: int) -> None:
-        self.family = (TUNED | HELD_OUT)[cell.family]
+        self.family = FAMILIES[cell.family]
         key = [sum(cell.family.encode()), cell.options, cell.each]
         rng = np.random.default_rng(key)
         self.runs, self.options, self.budget = runs, cell.options, cell.budget

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from noisewise._types import FloatArray, IntArray
+from noisewise.methods.select import looks
 from noisewise.run.reserve import reserve_of_list
 from noisewise.select import allocation
 from noisewise_bench.experiments._select_cells import Lists
@@ -33,9 +34,8 @@ def ours_whole(lists: Lists) -> IntArray:
 def _widened(lists: Lists, kept: int) -> IntArray:
     k, budget = lists.options, lists.budget - kept
     opened = k if budget >= k else max(1, math.ceil(2.0 / 3.0 * budget))
-    looks = 2 if budget >= 5 * k else 1
     order = _orders(lists)
-    for _ in range(looks):
+    for _ in range(looks(k, budget)):
         for j in range(opened):
             if lists.spent < budget:
                 lists.measure(order[:, j])

@@ -41,6 +41,12 @@ _PLAYED = (
     *(("unequal", 60, 5), ("normal", 2, 10), ("rare wins", 20, 10), ("student", 3, 50)),
 )
 _RUNS = 300
+#: Headings of the groups of cells.
+_GROUPS = (
+    "Families on which constants were chosen",
+    "Families held out at first, whose outcome led to a longer first look",
+    "Families and sizes that were held out",
+)
 
 
 @dataclass(frozen=True)
@@ -184,9 +190,7 @@ def estimates(rows: Rows, cells: Sequence[Cell]) -> Table:
 
 
 def page(rows: Rows, cells: Sequence[Sequence[Cell]], command: str) -> str:
-    tuned, held_out, library = cells
-    families = lists.TUNED | lists.HELD_OUT
-    kinds = "\n".join(f"- {name}: {family.said}" for name, family in families.items())
+    kinds = "\n".join(f"- {name}: {family.said}" for name, family in lists.FAMILIES.items())
     stamp = Stamp(methods={"select": behaviour.of_method("select")})
     parts = [
         "# Lists of options",
@@ -200,13 +204,12 @@ def page(rows: Rows, cells: Sequence[Sequence[Cell]], command: str) -> str:
         "share of the runs in which `auto` chose the best option, and in which the reference did. "
         f"TPE is left out above {TPE_UP_TO} evaluations.",
         kinds,
-        ratios(rows, tuned, "Families on which constants were chosen").markdown(),
-        ratios(rows, held_out, "Families and sizes that were held out").markdown(),
+        *(ratios(rows, some, said).markdown() for some, said in zip(cells, _GROUPS, strict=False)),
         "`noisewise.minimize` itself, on fewer lists of the same kinds (drawn anew): its regret "
         "beside that of the rule above, how often the 95 % interval held the true mean of the "
         "returned option, and by how much the estimate and the mean of the search differ from that "
         "mean, in standard deviations of one value. Negative: too good to be true.",
-        estimates(rows, library).markdown(),
+        estimates(rows, cells[-1]).markdown(),
         stamp.comment(),
     ]
     return "\n\n".join(parts) + "\n"
@@ -227,7 +230,7 @@ def main(argv: list[str]) -> int:
             raise BenchError(f"--runs must be above 0 and at most 100, got {args.runs:g}")
         most = args.most or 10**9
         library = [Cell(*cell) for cell in _PLAYED]
-        chosen = [lists.cells(False), lists.cells(True), library]
+        chosen = [*lists.cells(), library]
         cells = [[one for one in some if one.budget <= most] for some in chosen]
         if not all(cells):
             raise BenchError(f"--most must leave some cells, got {args.most}")
@@ -236,9 +239,9 @@ def main(argv: list[str]) -> int:
         return 2
     rows, code = Rows(args.db or args.out / f"{NAME}.jsonl"), provenance()["code"]
     if not args.tables_only:
-        compute(cells[0] + cells[1], rows, code, args.runs)
-        played(cells[2], rows, code, args.runs)
-    needed = (*(("auto", "equal", "halving"),) * 2, ("library",))
+        compute([cell for some in cells[:-1] for cell in some], rows, code, args.runs)
+        played(cells[-1], rows, code, args.runs)
+    needed = (*(("auto", "equal", "halving"),) * len(_GROUPS), ("library",))
     cells = [
         [cell for cell in some if all((cell, rule) in rows.known for rule in rules)]
         for some, rules in zip(cells, needed, strict=True)
@@ -249,7 +252,7 @@ def main(argv: list[str]) -> int:
     text = page(rows, cells, command)
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / f"{NAME}.md").write_text(text, encoding="utf-8")
-    tables = (ratios(rows, cells[0], ""), ratios(rows, cells[1], ""), estimates(rows, cells[2]))
+    tables = [*(ratios(rows, some, "") for some in cells[:-1]), estimates(rows, cells[-1])]
     for i, table in enumerate(tables, start=1):
         csv = table.csv().rstrip("\n") + "\n"
         (args.out / f"{NAME}-{i}.csv").write_text(csv, encoding="utf-8")
