@@ -102,7 +102,7 @@ class Select(Method):
     ...     return loss[p["option"]] + rng.normal()
     >>> r = nw.minimize(measure, space={"option": ["a", "b", "c"]}, budget=60, rng=0)
     >>> r.params["option"], r.options["option"], r.options["n"]
-    ('b', ['b', 'a', 'c'], [24, 25, 5])
+    ('b', ['b', 'a', 'c'], [24, 23, 7])
     """
 
     name: ClassVar[str] = "select"
