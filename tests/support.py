@@ -22,6 +22,7 @@ from contracts.toy import Toy
 from noisewise import _data, methods
 from noisewise._types import FloatArray
 from noisewise.cma.weights import Log, PowerLift, Uniform
+from noisewise.measured.intervals import Estimate
 from noisewise.measured.population import Population
 from noisewise.measured.samples import Samples
 from noisewise.methods import CMAES, PEM, RBPEM, Method, NoiseModel, Resample
@@ -105,6 +106,11 @@ def population(values: Any, X: FloatArray | None = None) -> Population:
     table = np.atleast_2d(np.asarray(values, dtype=float).T).T.copy()
     X = np.zeros((len(table), 2)) if X is None else X
     return Population(X, X, Samples(table), wave=1)
+
+
+def four(found: Estimate) -> tuple[float, float, float, float]:
+    """Value, standard error and the ends of the interval."""
+    return found.value, found.se, found.low, found.high
 
 
 def handed_over(opt: nw.Optimizer) -> int:

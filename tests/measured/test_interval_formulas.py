@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from noisewise.measured import intervals
+from support import four
 
 SYMMETRIC = [
     [1.0, 3.0],
@@ -26,7 +27,7 @@ def test_without_skew_the_mean_has_students_interval(values: list[float]) -> Non
     y = np.array(values)
     low, high = stats.t.interval(0.95, len(y) - 1, loc=y.mean(), scale=stats.sem(y))
     found = intervals.mean(y)
-    assert found == pytest.approx((y.mean(), stats.sem(y), low, high), rel=1e-9)
+    assert four(found) == pytest.approx((y.mean(), stats.sem(y), low, high), rel=1e-9)
 
 
 @given(st.lists(st.floats(-100.0, 100.0), min_size=4, max_size=40))
@@ -57,11 +58,11 @@ def test_an_interval_moves_with_the_values(kind: object, scale: float, shift: fl
     one, other = kind(y), kind(scale * y + shift)
     ends = sorted(scale * end + shift for end in (one.low, one.high))
     moved = (scale * one.value + shift, abs(scale) * one.se, *ends)
-    assert other == pytest.approx(moved, rel=1e-9)
+    assert four(other) == pytest.approx(moved, rel=1e-9)
 
 
 def test_equal_values_leave_no_doubt() -> None:
-    assert intervals.mean(np.full(5, 2.0)) == (2.0, 0.0, 2.0, 2.0)
+    assert four(intervals.mean(np.full(5, 2.0))) == (2.0, 0.0, 2.0, 2.0)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 5, 30, 1000])
@@ -79,7 +80,7 @@ def test_known_errors_weigh_by_their_precision() -> None:
     centre, se = float(weight @ y / weight.sum()), float(1.0 / math.sqrt(weight.sum()))
     z = stats.norm.ppf(0.975)
     expected = (centre, se, centre - z * se, centre + z * se)
-    assert intervals.known(y, e) == pytest.approx(expected)
+    assert four(intervals.known(y, e)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("scatter", "doubted"), [(2.57, False), (2.58, True)])
@@ -93,12 +94,12 @@ def test_known_errors_are_doubted_where_chance_does_not_explain_the_spread(
     se, q = math.sqrt(0.5), stats.norm.ppf(0.975)
     if doubted:
         se, q = se * scatter, stats.t.ppf(0.975, 1)
-    assert found == pytest.approx((0.0, se, -q * se, q * se))
+    assert four(found) == pytest.approx((0.0, se, -q * se, q * se))
 
 
 def test_exact_values_among_known_errors_are_the_answer() -> None:
     found = intervals.known(np.array([3.0, 9.0, 1.0]), np.array([0.0, 1.0, 2.0]))
-    assert found == (3.0, 0.0, 3.0, 3.0)
+    assert four(found) == (3.0, 0.0, 3.0, 3.0)
     two = intervals.known(np.array([3.0, 9.0, 5.0]), np.array([0.0, 1.0, 0.0]))
     assert two == intervals.mean(np.array([3.0, 5.0]))
 
@@ -132,14 +133,14 @@ def test_two_outcomes_have_the_interval_of_their_share() -> None:
     y = np.array([-2.0, 6.0, 6.0, -2.0, 6.0])
     p = intervals.share(3, 5)
     expected = (-2.0 + 8.0 * p.value, 8.0 * p.se, -2.0 + 8.0 * p.low, -2.0 + 8.0 * p.high)
-    assert intervals.between(y, -2.0, 6.0) == pytest.approx(expected)
+    assert four(intervals.between(y, -2.0, 6.0)) == pytest.approx(expected)
 
 
 def test_a_value_that_never_changed_may_be_one_of_several() -> None:
     p = intervals.share(0, 10)
     found = intervals.same(4.0, 10, below=3.0, above=6.0)
-    assert found == pytest.approx((4.0, 2.0 * p.se, 4.0 - p.high, 4.0 + 2.0 * p.high))
-    assert intervals.same(4.0, 10, 4.0, 4.0)[2:] == (4.0, 4.0)
+    assert four(found) == pytest.approx((4.0, 2.0 * p.se, 4.0 - p.high, 4.0 + 2.0 * p.high))
+    assert four(intervals.same(4.0, 10, 4.0, 4.0))[2:] == (4.0, 4.0)
     assert intervals.same(4.0, 10, 0.0, 5.0).se == pytest.approx(4.0 * p.se)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noisewise as nw
-from noisewise.gp.success import Success
+from noisewise.gp.model import Success
 from noisewise.gp.values import Measurements
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from noisewise._types import FloatArray
 from noisewise.answer.outlook import rounded
-from noisewise.measured.estimate import Estimate
-from noisewise.measured.intervals import Interval
+from noisewise.measured.intervals import Estimate, exact
 from noisewise.run import comparing, comparison
 from noisewise.run.comparison import CHALLENGER, INCUMBENT
 from noisewise.run.search import Search
@@ -73,9 +72,9 @@ class Today:
         return self._stands.same
 
     @property
-    def gain(self) -> Interval:
+    def gain(self) -> Estimate:
         """The improvement; zero where the challenger is the incumbent."""
-        return Interval(0.0, 0.0, 0.0, 0.0) if self.same else self._stands.compared.gain
+        return exact(0.0) if self.same else self._stands.compared.gain
 
     @property
     def kept(self) -> bool:
@@ -127,14 +126,14 @@ def sentences(result: Mapping[str, Any]) -> list[str]:
     return [said]
 
 
-def better(gain: Interval) -> str:
+def better(gain: Estimate) -> str:
     """A gain with its interval.
 
-    >>> better(Interval(0.0412, 0.01, 0.012, 0.0701))
+    >>> better(Estimate(0.0412, 0.01, 0.012, 0.0701))
     '0.041 better than today (95 %: 0.012 to 0.07)'
-    >>> better(Interval(-0.0412, 0.01, -0.0701, -0.012))
+    >>> better(Estimate(-0.0412, 0.01, -0.0701, -0.012))
     '0.041 worse than today (95 %: 0.012 to 0.07)'
-    >>> better(Interval(-0.0412, 0.04, -0.1201, 0.0402))
+    >>> better(Estimate(-0.0412, 0.04, -0.1201, 0.0402))
     '0.041 worse than today (95 %: 0.12 worse to 0.04 better)'
     """
     word, other = "better", "worse"

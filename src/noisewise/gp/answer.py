@@ -21,11 +21,10 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.gp import kernel, proposals
 from noisewise.gp.focus import average_of_best
 from noisewise.gp.limits import LIKELY
-from noisewise.gp.model import local
+from noisewise.gp.model import OFTEN, local
 from noisewise.gp.process import Posterior
 from noisewise.gp.proposals import descend, descend_mixed
 from noisewise.gp.search import Memory, candidates, modelled, noise_share, reach, safest, start_size
-from noisewise.gp.success import OFTEN
 from noisewise.methods.method import Recommended, Sensitivity
 
 #: Noise is strong if its share of the variance times the number of coordinates exceeds this (never

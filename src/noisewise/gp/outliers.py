@@ -1,6 +1,6 @@
 """Outliers: values that a model of all the others declares impossible.
 
-One rule, applied in one place (`_gp_search.learn`): a value is set aside if it is far outside the
+One rule, applied in one place (`search.learn`): a value is set aside if it is far outside the
 range of most values and more than `IMPOSSIBLE` standard deviations from what a model of the values
 that are not set aside predicts at its point. The transformation of that model is chosen anew
 without them, so values that a logarithm explains (steep slopes, noise that grows with the values)

@@ -10,10 +10,10 @@ import numpy as np
 
 from noisewise._types import BoolArray, FloatArray
 from noisewise.gp import kernel
-from noisewise.gp.frame import Frame
 from noisewise.gp.kernel import Hyper
 from noisewise.gp.model import normal_nodes
 from noisewise.gp.process import Posterior
+from noisewise.problem.box import Frame
 from noisewise.problem.layout import Layout
 
 #: Candidates: uniform in the box, and around the best point.

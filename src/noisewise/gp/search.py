@@ -2,7 +2,7 @@
 
 Pure functions on a `Memory`; every random draw comes from the generator handed in. Points are in
 unit coordinates (see `Frame`). Finalists, recommendation and search distribution are in
-`_gp_answer`.
+`answer`.
 
     start -> (propose -> learn)* -> finalists -> recommend
 """
@@ -18,13 +18,12 @@ from noisewise._data import data
 from noisewise._types import FloatArray, IntArray
 from noisewise.gp import outliers, proposals
 from noisewise.gp import past as earlier
-from noisewise.gp.frame import SPREAD, Frame
 from noisewise.gp.limits import LIKELY, Limits
-from noisewise.gp.model import Fit, Model, local, refit, two_valued
+from noisewise.gp.model import OFTEN, Fit, Model, local, refit, two_valued
 from noisewise.gp.past import Past
 from noisewise.gp.process import Posterior
-from noisewise.gp.success import OFTEN
 from noisewise.gp.values import Measurements
+from noisewise.problem.box import SPREAD, Frame
 from noisewise.problem.layout import Layout
 
 #: Evaluations whose prediction is remembered, to tell whether the model predicts.

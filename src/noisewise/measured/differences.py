@@ -28,9 +28,9 @@ import numpy as np
 
 from noisewise._types import FloatArray
 from noisewise.measured import intervals
-from noisewise.measured.estimate import Estimate, estimate
+from noisewise.measured.estimate import estimate
 from noisewise.measured.evidence import Evidence, skewness
-from noisewise.measured.intervals import UNKNOWN, Interval, Z
+from noisewise.measured.intervals import UNKNOWN, Estimate, Z
 
 #: Values of the second point that must belong to pairs, as a part of all, for pairs to count.
 _MOST_PAIRED = 0.8
@@ -42,7 +42,7 @@ class Compared(NamedTuple):
 
     first: Estimate
     second: Estimate
-    gain: Interval
+    gain: Estimate
     #: Whether the difference is that of pairs.
     paired: bool = False
 
@@ -96,7 +96,7 @@ def _outcomes(y: FloatArray, evidence: Evidence | None) -> tuple[float, float]:
     return (float(levels[0]), float(levels[1])) if len(levels) == 2 else (math.nan, math.nan)
 
 
-def welch(a: FloatArray, b: FloatArray) -> Interval:
+def welch(a: FloatArray, b: FloatArray) -> Estimate:
     """Difference of the means of independent values, at least two each and not all equal, with
     Welch's interval lengthened on the side of the skew, see `intervals.mean`."""
     va, vb = (float(y.var(ddof=1)) / len(y) for y in (a, b))
@@ -109,24 +109,24 @@ def welch(a: FloatArray, b: FloatArray) -> Interval:
     skew = sum(w * skewness(y) / math.sqrt(len(y)) for y, w in shares if len(y) > 3)
     more = intervals.longer(min(len(a), len(b))) * t * skew
     low = value - t * se * (1.0 + max(0.0, -more))
-    return Interval(value, se, low, value + t * se * (1.0 + max(0.0, more)))
+    return Estimate(value, se, low, value + t * se * (1.0 + max(0.0, more)))
 
 
-def _matched(d: FloatArray, width: float, value: float) -> Interval:
+def _matched(d: FloatArray, width: float, value: float) -> Estimate:
     """Mean difference of pairs of outcomes that differ by ``width``; ``value`` is the estimate."""
     n = len(d) + 2.0
     more, less = float((d > 0.0).sum()) + 0.5, float((d < 0.0).sum()) + 0.5
     middle = (more - less) / n
     se = math.sqrt((more + less) / n - middle**2) / math.sqrt(n)
-    return Interval(value, width * se, width * (middle - Z * se), width * (middle + Z * se))
+    return Estimate(value, width * se, width * (middle - Z * se), width * (middle + Z * se))
 
 
-def combined(first: Estimate, second: Estimate) -> Interval:
+def combined(first: Estimate, second: Estimate) -> Estimate:
     """Difference of two estimates, from the interval of each."""
     value = first.value - second.value
     ends = np.array([first.low, first.high, second.low, second.high])
     if np.isnan(ends).any():
-        return Interval(value, math.nan, math.nan, math.nan)
+        return Estimate(value)
     below = math.hypot(first.value - first.low, second.high - second.value)
     above = math.hypot(first.high - first.value, second.value - second.low)
-    return Interval(value, math.hypot(first.se, second.se), value - below, value + above)
+    return Estimate(value, math.hypot(first.se, second.se), value - below, value + above)

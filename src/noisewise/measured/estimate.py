@@ -6,16 +6,14 @@ The values must not have chosen the point: the best of several looks better than
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 
-from noisewise._data import data
 from noisewise._types import BoolArray, FloatArray
 from noisewise.measured import intervals
 from noisewise.measured.evidence import Evidence
-from noisewise.measured.intervals import UNKNOWN, Interval
+from noisewise.measured.intervals import UNKNOWN, Estimate
 from noisewise.measured.samples import agree, usual
 
 #: Equal values at a point that show no noise there although other points have some.
@@ -23,62 +21,8 @@ _CALM = 4
 #: A value is set aside if it is this many median distances from the median of at least so many
 #: values at the point, of which it is one in four at most. Cauchy's law has one in 1,600 out there.
 _FAR, _FEWEST, _PART = 1e3, 5, 4
-Kind = Literal["mean", "median", "typical", "exact", "unknown"]
 
-
-@data
-@dataclass(frozen=True)
-class Estimate:
-    """The value at one point, in the units of the objective.
-
-    >>> import numpy as np
-    >>> e = estimate(np.array([1.0, 2.0, 3.0, 2.0, 1.0, 3.0]))
-    >>> e.kind, e.n, e.value, e.low < 2.0 < e.high
-    ('mean', 6, 2.0, True)
-    """
-
-    #: Estimate of the expected value, of the median, or the exact value; nan if unknown.
-    value: float
-    #: Standard error: zero if exact, nan if unknown.
-    se: float
-    #: Ends of the 95 % interval; they need not lie symmetrically around the value.
-    low: float
-    high: float
-    #: "mean", "median" (the noise seems to have no mean, or it was asked for), "typical" (without
-    #: values that are far from all others), "exact" (no noise) or "unknown".
-    kind: str = "unknown"
-    #: Successful evaluations of the point, and failed ones.
-    n: int = 0
-    failures: int = 0
-    #: Share of the values of the run that seem to be outliers; 0 unless the kind is "typical".
-    set_aside: float = 0.0
-    #: Mean of all successful evaluations of the point, those that were set aside included.
-    mean_of_all: float = math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval, about the successful evaluations where some failed."""
-        return self.low, self.high
-
-    @property
-    def failed(self) -> bool:
-        """Whether every evaluation failed."""
-        return self.failures > 0 and self.n == 0
-
-    def negated(self) -> Estimate:
-        """The estimate of the negative."""
-        return replace(
-            self,
-            value=-self.value,
-            low=-self.high,
-            high=-self.low,
-            mean_of_all=-self.mean_of_all,
-        )
-
-    @property
-    def width(self) -> float:
-        """Length of the interval."""
-        return self.high - self.low
+__all__ = ["Estimate", "estimate", "evaluations_for", "expected_width"]
 
 
 def estimate(
@@ -99,25 +43,26 @@ def estimate(
     good = np.sort(values[success])
     n, failures = len(good), len(values) - len(good)
     if n == 0:
-        return Estimate(*UNKNOWN, "unknown", 0, failures)
+        return replace(UNKNOWN, failures=failures)
     middle, run = float(good.mean()), background or Evidence()
     given = None if errors is None else np.asarray(errors, dtype=float)[success]
     if given is not None and bool((given >= 0.0).all()) and target == "mean":
         found = intervals.known(values[success], given)
         kind = "exact" if found.se == 0.0 else "mean"
-        return Estimate(*found, kind, n, failures, mean_of_all=middle)
+        return replace(found, kind=kind, n=n, failures=failures, mean_of_all=middle)
     kept = good[~_far(good, run)]
     exact, typical = _exact(kept, run), len(kept) < n or run.outliers
     if target == "median" and not exact:
-        return Estimate(*intervals.median(good), "median", n, failures, mean_of_all=middle)
+        found = intervals.median(good)
+        return replace(found, kind="median", n=n, failures=failures, mean_of_all=middle)
     if exact and typical:
-        found, kind = Interval(float(kept[0]), 0.0, float(kept[0]), float(kept[0])), "typical"
+        found, kind = intervals.exact(float(kept[0])), "typical"
     elif len(kept) < n:
         found, kind = intervals.mean(kept, run.skew), "typical"
     else:
         found, kind = _unknown_errors(good, run)
     aside = max(run.outlier_share, (n - len(kept)) / n) if kind == "typical" else 0.0
-    return Estimate(*found, kind, n, failures, aside, middle)
+    return replace(found, kind=kind, n=n, failures=failures, set_aside=aside, mean_of_all=middle)
 
 
 def _far(y: FloatArray, run: Evidence) -> BoolArray:
@@ -148,11 +93,11 @@ def _exact(y: FloatArray, run: Evidence) -> bool:
     return not run.discrete and run.n > len(y) >= (2 if run.differed == 0 else _CALM)
 
 
-def _unknown_errors(y: FloatArray, run: Evidence) -> tuple[Interval, Kind]:
-    """Interval and kind for sorted finite values."""
+def _unknown_errors(y: FloatArray, run: Evidence) -> tuple[Estimate, str]:
+    """Estimate and kind for sorted finite values."""
     value, equal = float(y[0]), bool(agree(y[-1:], float(y[0])).all())
     if _exact(y, run):
-        return Interval(value, 0.0, value, value), "exact"
+        return intervals.exact(value), "exact"
     levels = np.union1d(run.levels, y) if run.discrete else run.levels
     if len(levels) == 2:
         return intervals.between(y, float(levels[0]), float(levels[1])), "mean"
@@ -164,7 +109,7 @@ def _unknown_errors(y: FloatArray, run: Evidence) -> tuple[Interval, Kind]:
         at = int(levels.searchsorted(value))
         below, above = float(levels[max(0, at - 1)]), float(levels[min(at + 1, len(levels) - 1)])
         return intervals.same(value, len(y), below, above), "mean"
-    return Interval(value, math.nan, math.nan, math.nan), "mean"
+    return Estimate(value), "mean"
 
 
 def expected_width(found: Estimate, more: int) -> float:

@@ -267,6 +267,11 @@ class Evidence:
         return self.n >= 5 and len(self.listed) <= min(_LISTED, self.n // 2)
 
     @property
+    def two_outcomes(self) -> bool:
+        """Whether values are two different ones, such as won and lost."""
+        return len(self.levels) == 2
+
+    @property
     def levels(self) -> FloatArray:
         """The different values of a discrete law, sorted; empty for a continuous one."""
         return self.listed if self.discrete else np.empty(0)

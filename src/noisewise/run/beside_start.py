@@ -16,15 +16,13 @@ from noisewise.methods.method import Method
 from noisewise.run.reserve import Reserve
 from noisewise.run.run import Run
 
-#: Outcomes such as won and lost, and the part of the budget for the race.
-_TWO, _PART = 2, 0.1
+#: Part of the budget for the race.
+_PART = 0.1
 
 
 def applies(run: Run) -> bool:
     """Whether the run is of this kind, as far as is known."""
-    if not run.setup.given or run.limits is not None:
-        return False
-    return len(run.evidence.levels) == _TWO
+    return run.setup.given and run.limits is None and run.evidence.two_outcomes
 
 
 def kept(run: Run, wanted: Reserve) -> Reserve:

@@ -307,7 +307,7 @@ class Search:
         run.history.append((*row, run.ledger.reevaluation, *said))
         exact, near = run.evidence.exact, run.ledger.free <= 4 * len(population.X)
         change = near or exact != run.exact or noise == 0
-        if run.setup.given:
+        if run.setup.given and run.evidence.two_outcomes:
             change = change or beside_start.due(run)
         if noise is not None and run.setup.adaptive and change:
             last_phase.keep(self.method, run, near)

@@ -171,7 +171,7 @@ def difference(
     )
 
 
-def _known(row: FloatArray, errors: FloatArray) -> intervals.Interval | None:
+def _known(row: FloatArray, errors: FloatArray) -> intervals.Estimate | None:
     """Weighted mean of one finalist's successes; None unless all of them have a known error."""
     good = np.isfinite(row)
     if not good.any() or bool(np.isnan(errors[good]).any()):
