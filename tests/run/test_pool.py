@@ -127,6 +127,18 @@ def test_injected_steps_are_at_most_as_long_as_those_of_samples(C: Any) -> None:
     assert_array_equal(found[2:], X[2:])
 
 
+def test_the_update_sees_a_point_of_the_user_where_a_sample_could_be() -> None:
+    """Its place and its step alike; candidates beside it stay as they are."""
+    search = Distribution(np.zeros(2), 1.0, np.eye(2))
+    population = support.population([1.0, 2.0], np.array([[30.0, 0.0], [0.5, 0.0]]))
+    population.placed = [0]
+    pool._inject(search, population)
+    near = [[math.sqrt(2.0) + 1.0, 0.0], [0.5, 0.0]]
+    assert_allclose(population.near, near)
+    assert_allclose(population.steps, near)
+    assert_array_equal(population.X, [[30.0, 0.0], [0.5, 0.0]])
+
+
 def test_a_covariance_that_is_no_longer_positive_is_no_end_of_the_run() -> None:
     """Updates may take more from a direction than there was, until C is decomposed again."""
     C = np.array([[1.0, 2.0], [2.0, 1.0]])  # eigenvalues 3 and -1
