@@ -28,7 +28,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "smac": ("smac>=2.0",),
 }
 #: Earlier versions of noisewise, by the commit that closed them.
-VERSIONS: Final[dict[str, str]] = {"noisewise-0.2": "177e7d398842c253d98d3b64cbd3bc3d26428471"}
+VERSIONS: Final[dict[str, str]] = {"noisewise-0.2": "0328d347d83b1803f9fb1f7e15d6b63ae504e1a5"}
 
 
 def directory(peer: str) -> Path:
