@@ -15,7 +15,7 @@ import support
 from noisewise._types import FloatArray
 from noisewise.cma.weights import Log, rank_weights
 from noisewise.measured.diagnostics import CHECKS, Diagnostics, near_ties
-from noisewise.measured.noise import SCALES
+from noisewise.measured.noise import SCALES, Running
 from noisewise.measured.population import Population
 from noisewise.measured.samples import Samples
 from noisewise.methods import RBPEM, NoiseModel
@@ -177,7 +177,7 @@ def test_two_checks_fire_where_noise_is_as_large_as_what_it_hides() -> None:
     """Values of candidates and their errors are Gaussian, both with variance one."""
     rng, k = np.random.default_rng(0), 4000
     first, second = rng.normal(size=k) + rng.normal(size=(2, k))
-    found, spread = Diagnostics(), float(np.abs(first - np.median(first)).mean())
+    found, spread = Running(), float(np.abs(first - np.median(first)).mean())
     found.observe(Samples(np.stack((first, second), axis=1)), spread, np.zeros(1), np.zeros(1))
     noise = math.sqrt(2.0 / math.pi)  # mean size of an error
     ties = near_ties(np.sort(first), noise)

@@ -21,8 +21,7 @@ import numpy as np
 from noisewise._data import data
 from noisewise._types import BoolArray, FloatArray
 from noisewise.measured.evidence import History
-from noisewise.measured.noise import LEAST_SCALE, Pool
-from noisewise.measured.samples import Samples
+from noisewise.measured.noise import RECALL, Pool, Running
 
 #: Name, threshold, which side of it fires, and what that means in plain words.
 CHECKS: dict[str, tuple[float, str, str]] = {
@@ -70,65 +69,21 @@ CHECKS: dict[str, tuple[float, str, str]] = {
         "many pairs of candidates are nearly tied compared with the noise",
     ),
 }
-#: Memory of the running averages, in generations.
-_RECALL = 20
-#: Larger ratios of residuals to what was predicted for them count as this.
-_FAR_OFF = 10.0
 
 
 @data
 @dataclass(slots=True)
 class Diagnostics:
-    """Running averages and a table of the checks, one row per computed generation."""
+    """A table of the checks, one row per computed generation."""
 
-    correlation: float = math.nan
-    #: Mean change between two evaluations, in units of its size.
-    regression: float = 0.0
-    centre: float = math.nan
-    #: Size of held-out residuals over what was predicted for them.
-    ratio: float = math.nan
     near_ties: float = math.nan
-    #: Generations with repeated evaluations.
-    seen: int = 0
     table: History = field(
         default_factory=lambda: History(("generation", *CHECKS), np.empty((0, 1 + len(CHECKS))), 0)
     )
 
-    def observe(
-        self, samples: Samples, spread: float, eps: FloatArray, expected: FloatArray
+    def compute(
+        self, generation: int, pool: Pool, running: Running, clip: float, near: float
     ) -> None:
-        """Take note of a generation with repeated evaluations, whose values are ``spread`` apart;
-        ``expected`` is the scale that was predicted for each residual before it was seen."""
-        self.seen += 1
-        pairs = samples.values[:, :2].tolist()
-        changes = [b - a for a, b in pairs if math.isfinite(a + b)]
-        change, n = np.array(changes), len(changes)
-        size = math.sqrt(float(change.dot(change)) / max(1, n))
-        if n >= 2 and size > 0.0:
-            # Candidates looked at again because of their rank regress towards the others. That
-            # is the same in every generation, while shared noise comes and goes.
-            shared = _intra_class(change - self.regression * size)
-            self.correlation = self._average(self.correlation, shared)
-            self.regression += (float(change.mean()) / size - self.regression) / _RECALL
-        if n and spread > 0.0:
-            # Two Gaussian values differ by sqrt(2) times as much as one from the median.
-            mean = sum(map(abs, changes)) / n
-            self.centre = self._average(self.centre, mean / (math.sqrt(2.0) * spread))
-        predicted = expected.tolist()
-        if min(predicted) > LEAST_SCALE:  # there was a prediction
-            off = [min(abs(e) / s, _FAR_OFF) for e, s in zip(eps.tolist(), predicted, strict=True)]
-            self.ratio = self._average(self.ratio, sum(off) / len(off))
-
-    @property
-    def scale(self) -> float:
-        """|log| of the ratio of held-out residuals to what was predicted for them."""
-        return abs(math.log(self.ratio)) if self.ratio > 0.0 else math.nan
-
-    def _average(self, old: float, new: float) -> float:
-        """Running mean in which the first generations count equally."""
-        return new if math.isnan(old) else old + (new - old) / min(self.seen, _RECALL)
-
-    def compute(self, generation: int, pool: Pool, clip: float, near: float) -> None:
         """Add a row; ``near`` is this generation's share of `near_ties`, nan if unknown."""
         rows = pool.by_age()
         n, half = len(rows), len(rows) // 2
@@ -142,18 +97,18 @@ class Diagnostics:
         critical = ks_critical(half, n - half)
         if not math.isnan(near):
             old = near if math.isnan(self.near_ties) else self.near_ties
-            self.near_ties = old + (near - old) / min(self.table.n + 1, _RECALL)
+            self.near_ties = old + (near - old) / min(self.table.n + 1, RECALL)
         self.table.append(
             (
                 generation,
-                self.correlation,
+                running.correlation,
                 float((np.abs(z) >= clip).mean()) if n else math.nan,
                 n,
                 ks(z, small) / critical if enough else math.nan,
                 wasserstein(z, small) if enough else math.nan,
                 wasserstein(z, difference(order < half)) if enough else math.nan,
-                self.centre,
-                self.scale,
+                running.centre,
+                running.scale,
                 self.near_ties,
             )
         )
@@ -199,11 +154,3 @@ def near_ties(y: FloatArray, noise: float) -> float:
 def ks_critical(n: int, m: int) -> float:
     """Distance that samples of one law exceed in one case of a hundred."""
     return 1.628 * math.sqrt((n + m) / (n * m)) if n and m else math.inf
-
-
-def _intra_class(change: FloatArray) -> float:
-    """Correlation of the entries of ``change`` with each other: 1 if all are the same."""
-    k, square = len(change), float(change @ change)
-    if square == 0.0:
-        return 0.0
-    return (float(change.sum()) ** 2 - square) / ((k - 1) * square)

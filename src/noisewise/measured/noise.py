@@ -29,6 +29,10 @@ from noisewise.measured.samples import Samples
 _ROOT_2 = math.sqrt(2.0)
 #: Rows that a pool without a capacity has at first; it doubles when they are full.
 _FIRST_ROOM = 512
+#: Memory of the running averages, in generations.
+RECALL = 20
+#: Larger ratios of residuals to what was predicted for them count as this.
+_FAR_OFF = 10.0
 
 
 @data
@@ -213,6 +217,64 @@ def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
         square = float(x @ x)
         return 0.0, float(x @ y) / square if square > 0.0 else 0.0
     return intercept, slope
+
+
+# -- what re-evaluations show about all that
+@data
+@dataclass(slots=True)
+class Running:
+    """Running averages over generations with repeated evaluations, for `Diagnostics`."""
+
+    correlation: float = math.nan
+    #: Mean change between two evaluations, in units of its size.
+    regression: float = 0.0
+    centre: float = math.nan
+    #: Size of held-out residuals over what was predicted for them.
+    ratio: float = math.nan
+    #: Generations with repeated evaluations.
+    seen: int = 0
+
+    def observe(
+        self, samples: Samples, spread: float, eps: FloatArray, expected: FloatArray
+    ) -> None:
+        """Take note of a generation with repeated evaluations, whose values are ``spread`` apart;
+        ``expected`` is the scale that was predicted for each residual before it was seen."""
+        self.seen += 1
+        pairs = samples.values[:, :2].tolist()
+        changes = [b - a for a, b in pairs if math.isfinite(a + b)]
+        change, n = np.array(changes), len(changes)
+        size = math.sqrt(float(change.dot(change)) / max(1, n))
+        if n >= 2 and size > 0.0:
+            # Candidates looked at again because of their rank regress towards the others. That
+            # is the same in every generation, while shared noise comes and goes.
+            shared = _intra_class(change - self.regression * size)
+            self.correlation = self._average(self.correlation, shared)
+            self.regression += (float(change.mean()) / size - self.regression) / RECALL
+        if n and spread > 0.0:
+            # Two Gaussian values differ by sqrt(2) times as much as one from the median.
+            mean = sum(map(abs, changes)) / n
+            self.centre = self._average(self.centre, mean / (math.sqrt(2.0) * spread))
+        predicted = expected.tolist()
+        if min(predicted) > LEAST_SCALE:  # there was a prediction
+            off = [min(abs(e) / s, _FAR_OFF) for e, s in zip(eps.tolist(), predicted, strict=True)]
+            self.ratio = self._average(self.ratio, sum(off) / len(off))
+
+    @property
+    def scale(self) -> float:
+        """|log| of the ratio of held-out residuals to what was predicted for them."""
+        return abs(math.log(self.ratio)) if self.ratio > 0.0 else math.nan
+
+    def _average(self, old: float, new: float) -> float:
+        """Running mean in which the first generations count equally."""
+        return new if math.isnan(old) else old + (new - old) / min(self.seen, RECALL)
+
+
+def _intra_class(change: FloatArray) -> float:
+    """Correlation of the entries of ``change`` with each other: 1 if all are the same."""
+    k, square = len(change), float(change @ change)
+    if square == 0.0:
+        return 0.0
+    return (float(change.sum()) ** 2 - square) / ((k - 1) * square)
 
 
 # -- the options

@@ -41,7 +41,7 @@ from noisewise.cma.weights import (
 from noisewise.measured import centres
 from noisewise.measured import noise as residual
 from noisewise.measured.diagnostics import CHECKS, Diagnostics, near_ties
-from noisewise.measured.noise import Archive, NoiseModel, Pool
+from noisewise.measured.noise import Archive, NoiseModel, Pool, Running
 from noisewise.measured.population import Population
 from noisewise.measured.samples import ranks
 from noisewise.methods.method import NOTHING, Distribution, Explanation, Now, Setup, Size, everyone
@@ -68,6 +68,7 @@ class RBPEMMemory(EvolutionMemory):
     scale: tuple[float, float] = (0.0, 0.0)
     archive: Archive | None = None
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    running: Running = field(default_factory=Running)
     #: Generations weighed by the bootstrap, and without it for want of residuals.
     bootstrapped: int = 0
     unpooled: int = 0
@@ -262,7 +263,7 @@ class RBPEM(CMAOptions):
             z = eps / residual.scale_at(model.scale, memory.scale, x)
             np.minimum(np.maximum(z, -model.clip, out=z), model.clip, out=z)
             memory.pool.insert(z, medians, memory.generation)
-            memory.diagnostics.observe(samples, spread, eps, expected)
+            memory.running.observe(samples, spread, eps, expected)
         if memory.archive is not None:
             good = np.isfinite(samples.values).any(axis=1)
             memory.archive.insert(population.X[good], samples.median()[good])
@@ -331,11 +332,11 @@ class RBPEM(CMAOptions):
     def _diagnose(self, memory: RBPEMMemory, population: Population, spread: float) -> None:
         y = np.sort(population.samples.median())
         y = y[np.isfinite(y)]
-        ties = math.nan
-        if memory.pool.size:
-            typical = float(self._scale(memory, spread, y).mean() * np.abs(memory.pool.z).mean())
+        ties, pool, running = math.nan, memory.pool, memory.running
+        if pool.size:
+            typical = float(self._scale(memory, spread, y).mean() * np.abs(pool.z).mean())
             ties = near_ties(y, typical) if typical > 0.0 else math.nan
-        memory.diagnostics.compute(memory.generation, memory.pool, self.noise.clip, ties)
+        memory.diagnostics.compute(memory.generation, pool, running, self.noise.clip, ties)
 
     def explain(self, memory: RBPEMMemory) -> Explanation:
         said = [CHECKS[name][2] for name in memory.diagnostics.firing() if memory.pool.size]

@@ -26,9 +26,10 @@ def issue(method: Method, run: Run, population: Population, wanted: IntArray) ->
         return False
     slots = [slot for _, slot in places]
     first = slots.count(0)
-    population.samples.extend(1 + max(slots))
     run.ledger.charge(base=first, reevaluation=len(places) - first)
-    _issue(method, run, population, places, run.new_ids(len(places)))
+    ids = run.new_ids(len(places))
+    population.samples.extend(1 + max(slots))
+    _issue(method, run, population, places, ids)
     return True
 
 
