@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from noisewise_bench.experiments import asynchronous
 from noisewise_bench.experiments.__main__ import main
 
 
@@ -33,3 +34,14 @@ def test_the_study_of_workers_goes_on_where_it_stopped(tmp_path: Path) -> None:
     main(command)
     assert (tmp_path / "done").read_text(encoding="utf-8").splitlines() == done
     assert page.read_text(encoding="utf-8") == first
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_noise_and_old_candidates_do_not_let_the_step_size_explode(seed: int) -> None:
+    """Covariances collapsed, because candidates of wider ones were compared with them, and the step
+    size then grew by e in every round: such runs ended above their start."""
+    job = asynchronous.Job(
+        asynchronous.HIGH, "strong", 5, 1280, "auto", "nobody waits", 64, "log-normal 0.8", seed
+    )
+    done = asynchronous.run(job)
+    assert done.regret < done.start

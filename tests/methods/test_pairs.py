@@ -190,7 +190,7 @@ def test_pairs_of_an_earlier_search_do_not_move_the_next_one() -> None:
     X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     population = support.population([0.0, 1.0, 0.0, 5.0], X)
     versions = np.array([0, 0, 3, 3])
-    population.origins = Origins(np.zeros((4, 2)), np.ones(4), versions)
+    population.origins = Origins(np.zeros((4, 2)), np.ones(4), versions, X)
     memory.since = 3
     rng = np.random.default_rng(0)
     memory, _ = method.learn(memory, population, nw.methods.method.Now(100, 100), rng)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import noisewise as nw
 import support
 from noisewise.measured.population import ANY, Origins, Population
-from noisewise.methods import CMAES, GP, RBPEM, Racing, Resample
+from noisewise.methods import CMAES, GP, RBPEM, Racing, Resample, Watchful
 from noisewise.methods.method import Distribution
 from noisewise.run import pool
 from noisewise.run.run import Run
@@ -42,12 +42,15 @@ def moved(
     search: Distribution,
     versions: Any = None,
     part: float = 0.5,
+    C: Any = None,
 ) -> Population:
-    """Candidates of these distributions, as an update from ``search`` sees them."""
+    """Candidates of these distributions, as an update from ``search`` sees them; None: C = I."""
     X = np.array(X, dtype=float)
     found = Population.of(X, X.copy())
     versions = np.zeros(len(X), dtype=int) if versions is None else np.array(versions)
-    found.origins = Origins(np.array(means, dtype=float), np.array(sigmas, dtype=float), versions)
+    M, S = np.array(means, dtype=float), np.array(sigmas, dtype=float)
+    normals = (X - M) / S[:, None] if C is None else Distribution(M[0], S[0], C).whiten(X - M)
+    found.origins = Origins(M, S, versions, normals)
     pool._move(found, search, 1, part)
     return found
 
@@ -56,8 +59,8 @@ def moved(
 
 
 def test_candidates_are_moved_a_part_of_the_way() -> None:
-    """From the mean (0, 0) to (1, 2): by (0.5, 1), where that is half. Their whole step is that
-    from the new mean."""
+    """From the mean (0, 0) to (1, 2): by (0.5, 1), where that is half. What the present
+    distribution would have sampled lies around the new mean."""
     search = Distribution(np.array([1.0, 2.0]), 1.0, np.eye(2))
     found = moved([[1.0, 0.0], [0.0, -1.0]], np.zeros((2, 2)), [1.0, 1.0], search)
     assert found.near is not None
@@ -70,26 +73,27 @@ def test_candidates_are_moved_a_part_of_the_way() -> None:
 
 @pytest.mark.parametrize(
     ("seen", "part", "share"),
-    [(math.nan, 0.75, 0.5), (0.0, 0.75, 0.25), (1.0 / 6.0, 0.875, 0.5), (0.4, 1.0, 0.75)],
+    [(math.nan, 0.8, 0.5), (0.0, 0.5, 0.25), (1.0 / 6.0, 2.0 / 3.0, 0.5), (0.4, 1.0, 0.75)],
 )
 def test_the_noise_decides_how_far_and_how_many(seen: float, part: float, share: float) -> None:
-    """Misranking of values that are nothing but noise is 1/3; nan: no re-evaluation tells."""
+    """Misranking of values that are nothing but noise is 1/3; nan: no re-evaluation tells.
+    n / (n + r mu_eff) with mu_eff = 0.3 * 10 = n is 1/2 where ranks are right."""
     run = support.start(CMAES(), 3, 100, workers=4)._run
     if not math.isnan(seen):
         run.evidence.moved, run.evidence.weight = 10.0 * seen, 10.0
-    assert pool._by_noise(run, pool._WAYS) == pytest.approx(part)
+    assert pool._way(run, 3, 10) == pytest.approx(part)
     assert pool._by_noise(run, pool._SHARES) == pytest.approx(share)
 
 
 def test_steps_are_cut_where_the_step_size_has_shrunk_and_never_lengthened() -> None:
-    """sigma 2 -> 1 halves the step; sigma 0.5 -> 1 leaves it as it is."""
+    """sigma 2 -> 1 halves the step; sigma 0.5 -> 1 leaves it as it is. What the present
+    distribution would have sampled is always in its units."""
     search = Distribution(np.array([1.0, 0.0]), 1.0, np.eye(2))
     found = moved([[2.0, 0.0], [0.5, 0.0]], np.zeros((2, 2)), [2.0, 0.5], search)
     assert found.near is not None
     assert found.steps is not None
     assert_allclose(found.near, [[0.5 + 1.0, 0.0], [0.5 + 0.5, 0.0]])
-    # sqrt(2) + 2 * 2 / 4 = 2.414... is as long as a step may be; the first one is 2 long.
-    assert_allclose(found.steps, [[3.0, 0.0], [1.5, 0.0]])
+    assert_allclose(found.steps, [[2.0, 0.0], [2.0, 0.0]])
 
 
 def test_candidates_of_the_present_distribution_are_left_alone() -> None:
@@ -102,6 +106,41 @@ def test_candidates_of_the_present_distribution_are_left_alone() -> None:
     assert mixed.near is not None
     assert_array_equal(mixed.near[0], X[0])
     assert_allclose(mixed.near[1], [-0.5, 0.5])
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_what_was_sampled_is_compared_in_the_shape_of_now(full: bool) -> None:
+    """A covariance that has shrunk along a coordinate: as they were, its old samples have more
+    variance than there is, and a centred update would take all of it away, round by round."""
+    rng = np.random.default_rng(1)
+    old, new = np.diag([4.0, 1.0]), np.diag([4.0, 0.01])
+    if not full:
+        old, new = np.diagonal(old), np.diagonal(new)
+    X = rng.standard_normal((200, 2)) * [2.0, 1.0]
+    search = Distribution(np.array([3.0, 0.0]), 0.5, new)
+    found = moved(X, np.zeros((200, 2)), np.ones(200), search, C=old)
+    assert found.steps is not None
+    assert_allclose(found.steps - search.mean, 0.5 * X * [1.0, 0.1])
+
+
+def test_a_strategy_does_not_learn_from_candidates_of_the_model_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They say nothing about its distribution, and nothing of them is lost either."""
+    seen, learn = [], Watchful.learn
+
+    def watched(self: Any, memory: Any, population: Population, *rest: Any) -> Any:
+        assert population.origins is not None
+        seen.append(bool(population.origins.known.all()))
+        return learn(self, memory, population, *rest)
+
+    monkeypatch.setattr(Watchful, "learn", watched)
+    opt = support.start("auto", 3, 600, workers=32)
+    steadily(opt, np.random.default_rng(0))
+    assert support.handed_over(opt) > 0
+    assert len(seen) > 5
+    assert all(seen)
+    assert opt.result().nfev == 600
 
 
 def test_candidates_of_no_distribution_stay_where_they_are() -> None:
@@ -147,6 +186,14 @@ def test_a_covariance_that_is_no_longer_positive_is_no_end_of_the_run() -> None:
     longest = math.sqrt(2.0) + 1.0
     assert_allclose(found[0], [1.0, -1.0])
     assert_allclose(np.linalg.norm(found[1:], axis=1), [longest, longest * math.sqrt(3.0)])
+
+
+def test_old_samples_of_a_covariance_that_is_no_longer_positive() -> None:
+    C = np.array([[1.0, 2.0], [2.0, 1.0]])  # eigenvalues 3, along (1, 1), and -1
+    found = moved([[1.0, 0.0]], np.zeros((1, 2)), [1.0], Distribution(np.zeros(2), 1.0, C))
+    assert found.steps is not None
+    assert_allclose(abs(found.steps[0, 0]), abs(found.steps[0, 1]))
+    assert np.linalg.norm(found.steps) <= math.sqrt(3.0) + 1e-9
 
 
 def test_injected_steps_keep_their_direction() -> None:
@@ -292,12 +339,18 @@ def test_a_strategy_that_learns_is_told_of_what_is_under_way(
 @pytest.mark.parametrize("workers", [2, 5])
 def test_re_evaluations_that_are_owed_are_kept(method: Any, workers: int) -> None:
     """New candidates are not so many that nothing is left to evaluate the old ones again."""
-    alone, opt = (support.start(method, 3, 160, workers=w, confirm=4) for w in (1, workers))
+    alone = support.start(method, 3, 160, confirm=4)
     support.drive(alone)
-    steadily(opt, np.random.default_rng(0))
-    assert opt.spent == 160
-    assert opt._run.ledger.reevaluation > 0.75 * alone._run.ledger.reevaluation
-    assert 4 <= opt.result().n_confirmations <= 8
+    again, confirmed = [], []
+    for seed in range(4):  # in which order values come moves it by a tenth
+        opt = support.start(method, 3, 160, workers=workers, confirm=4)
+        steadily(opt, np.random.default_rng(seed))
+        assert opt.spent == 160
+        again.append(opt._run.ledger.reevaluation)
+        confirmed.append(opt.result().n_confirmations)
+    assert min(confirmed) >= 4
+    assert np.mean(confirmed) <= 8.0
+    assert np.mean(again) > 0.75 * alone._run.ledger.reevaluation
 
 
 def test_no_more_candidates_than_the_search_can_pay_for() -> None:

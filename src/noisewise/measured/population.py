@@ -38,20 +38,32 @@ class Origins:
         Mean and step size of the distribution; nan for a method that has none.
     versions
         Rounds that had been learnt from.
+    normals
+        The standard normal numbers that each candidate is made of, but for a rotation; nan where
+        there is no distribution.
     """
 
     means: FloatArray
     sigmas: FloatArray
     versions: IntArray
+    normals: FloatArray
+
+    @property
+    def known(self) -> BoolArray:
+        """Which candidates were sampled from a distribution."""
+        return ~np.isnan(self.sigmas)
 
     def rows(self, which: BoolArray) -> Origins:
-        return Origins(self.means[which], self.sigmas[which], self.versions[which])
+        return Origins(
+            self.means[which], self.sigmas[which], self.versions[which], self.normals[which]
+        )
 
     def join(self, later: Origins) -> Origins:
         return Origins(
             np.concatenate((self.means, later.means)),
             np.concatenate((self.sigmas, later.sigmas)),
             np.concatenate((self.versions, later.versions)),
+            np.concatenate((self.normals, later.normals)),
         )
 
 
@@ -99,7 +111,8 @@ class Population:
         Candidates that the user put there.
     near, steps
         Where `origins` are given, the candidates as an update shall see them: moved a part of the
-        way to the present mean, and with their whole step from it.
+        way to the present mean; and as the present distribution would have made them of the same
+        standard normal numbers.
     limits
         What is known about measured constraints (`noisewise.gp.limits.Limits`), for a method that
         `learns_limits`.

@@ -9,7 +9,13 @@ A candidate is sampled when there is room for it and may be complete when the di
 on. The update then sees it moved a part a of the way, with its step cut to the present size:
 x_i' = m_i + a (m - m_i) + min(1, sigma / sigma_i) (x_i - m_i). Left where it is (a = 0) it would
 drag the mean back; moved all of the way it would say of m + step what was measured at m_i + step,
-which overshoots near an optimum (a = 3/4), but does no harm where values are mostly noise (a = 1).
+which overshoots near an optimum. So a is the part by which the weighted mean of candidates follows
+when all of them are shifted: n / (n + r mu_eff), where r is the reliability of the ranks (see
+`noisewise.cma.strategy.centring`). All of it where values are mostly noise, little where there are
+many candidates in few dimensions.
+A centred update compares what was selected with what was sampled. It needs the latter as the
+present distribution would have sampled it: x_i as it was, from a covariance that has shrunk since,
+would take away more variance than there is.
 No step is longer than samples are, so that a candidate of another distribution (another method was
 in charge, or the search began anew) cannot widen this one (Hansen 2011, Injecting external
 solutions into CMA-ES).
@@ -25,6 +31,7 @@ import math
 import numpy as np
 
 from noisewise._types import BoolArray, FloatArray
+from noisewise.cma.strategy import centring
 from noisewise.measured.population import ANY, Origins, Population
 from noisewise.methods.method import Distribution, Method, Size
 from noisewise.run import seeding
@@ -35,8 +42,13 @@ LEAST = 4
 #: A round has at least as many candidates as this part of the trials under way: without noise, with
 #: nothing but noise, and where no re-evaluation tells.
 _SHARES = (0.25, 0.75, 0.5)
-#: The part of the way to the present mean that older candidates are moved, likewise.
-_WAYS = (0.75, 1.0, 0.75)
+#: The part of the way to the present mean that candidates of the batch before are moved, likewise.
+#: They are few and one batch old, and batches are reproducible from version to version.
+_IN_BATCHES = (0.75, 1.0, 0.75)
+#: mu_eff of a round for each of its candidates, about that of log weights.
+_PARENTS = 0.3
+#: Reliability of the ranks where no re-evaluation tells.
+_UNKNOWN = 0.25
 #: The misranking where values are nothing but noise.
 _RANDOM = 1.0 / 3.0
 
@@ -73,7 +85,7 @@ def gather(method: Method, run: Run, n: int) -> tuple[Population, Population]:
         n = 1
     U = method.propose(run.memory, n, run.under_way(), run.now, run.search)
     chunk = Population.of(run.setup.box.repaired(U), U)
-    chunk.origins = _origins(method, run, n)
+    chunk.origins = _origins(method, run, U)
     chunk.common, chunk.twice = group.common, group.twice
     chunk.number = group.number if group.room != ANY else run.gathered
     run.gathered += n
@@ -109,10 +121,13 @@ def rest(method: Method, run: Run) -> list[Population]:
 def _group(method: Method, run: Run) -> Population:
     """Where new candidates gather. Any of them make a round, or, where candidates share their
     seeds, those of a block."""
-    if run.pool and (last := run.pool[-1]).room != 0 and len(last) % method.together == 0:
-        return last
+    if run.pool:
+        last = run.pool[-1]
+        room = last.room != 0 and len(last) % method.together == 0
+        if room and not strange(method, run, last):
+            return last
     group = Population.of(*(np.empty((0, run.setup.dimension)) for _ in range(2)))
-    group.origins, group.room = _origins(method, run, 0), ANY
+    group.origins, group.room = _origins(method, run, group.X), ANY
     if run.seeds is not None:
         k = _round_size(method, run, method.size(run.memory, run.now), run.workers)
         group.number = run.blocks
@@ -125,12 +140,20 @@ def _group(method: Method, run: Run) -> Population:
     return group
 
 
-def _origins(method: Method, run: Run, n: int) -> Origins:
-    """The present distribution, ``n`` times."""
-    mean, sigma = np.full(run.setup.dimension, math.nan), math.nan
-    if method.sampled and (search := method.distribution(run.memory)) is not None:
-        mean, sigma = search.mean, search.sigma
-    return Origins(np.tile(mean, (n, 1)), np.full(n, sigma), np.full(n, run.round))
+def _origins(method: Method, run: Run, sampled: FloatArray) -> Origins:
+    """The present distribution, once for each candidate that was sampled from it."""
+    n, search = len(sampled), _search(method, run)
+    versions = np.full(n, run.round)
+    if search is None:
+        unknown = np.full(sampled.shape, math.nan)
+        return Origins(unknown, np.full(n, math.nan), versions, unknown.copy())
+    normals = search.whiten((sampled - search.mean) / search.sigma)
+    return Origins(np.tile(search.mean, (n, 1)), np.full(n, search.sigma), versions, normals)
+
+
+def _search(method: Method, run: Run) -> Distribution | None:
+    """The present distribution; None where a method has none of which candidates are samples."""
+    return method.distribution(run.memory) if method.sampled else None
 
 
 def _round_size(method: Method, run: Run, size: Size, under_way: int) -> int:
@@ -191,34 +214,72 @@ def _taken(method: Method, run: Run, group: Population, which: BoolArray) -> Pop
     return taken
 
 
+def strange(method: Method, run: Run, population: Population) -> bool:
+    """Whether another method asked for these candidates, such as a model that has handed over:
+    they are no samples of the distribution that learns now, and would pull it to where they are."""
+    old = population.origins
+    if old is None or len(old.sigmas) == 0 or old.known.any():
+        return False
+    return _search(method, run) is not None
+
+
 def see(method: Method, run: Run, population: Population) -> None:
     """Say how the update of a round shall see candidates that were not sampled from the present
     distribution: older ones, and points that the user put there."""
     population.version = run.round
-    search = method.distribution(run.memory) if method.sampled else None
+    search = _search(method, run)
     if search is None:
         return
-    _move(population, search, run.round, _by_noise(run, _WAYS))
+    if run.setup.batch:
+        _move(population, search, run.round, _by_noise(run, _IN_BATCHES), again=False)
+    else:
+        _move(population, search, run.round, _way(run, len(search.mean), len(population)))
     if population.near is not None:
         population.near = run.setup.box.repaired(population.near)
     if population.placed:
         _inject(search, population)
 
 
-def _move(population: Population, search: Distribution, version: int, part: float) -> None:
-    """Say how an update from the present distribution shall see candidates of earlier ones."""
+def _move(
+    population: Population, search: Distribution, version: int, part: float, again: bool = True
+) -> None:
+    """Say how an update from the present distribution shall see candidates of earlier ones.
+    ``again``: what was sampled is what the present one would have sampled."""
     old = population.origins
     stale = ~population.fresh(version)
     if old is None or not stale.any():
         return
-    unknown = np.isnan(old.sigmas)
-    means = np.where(unknown[:, None], search.mean, old.means)
-    cut = np.where(unknown, 1.0, np.minimum(1.0, search.sigma / np.where(unknown, 1.0, old.sigmas)))
+    unknown = ~old.known[:, None]
+    means = np.where(unknown, search.mean, old.means)
+    cut = np.where(unknown, 1.0, np.minimum(1.0, search.sigma / old.sigmas[:, None]))
     way = search.mean - means
-    moved = means + part * way + cut[:, None] * (population.X - means)
+    moved = means + part * way + cut * (population.X - means)
     population.near = np.where(stale[:, None], injected(search, moved), population.X)
     steps = population.sampled + way
-    population.steps = np.where(unknown[:, None], injected(search, steps), steps)
+    if again:
+        made = search.mean + search.sigma * _stretched(search.C, old.normals)
+        steps = np.where(stale[:, None], made, population.sampled)
+    population.steps = np.where(unknown, injected(search, population.sampled), steps)
+
+
+def _stretched(C: FloatArray, Z: FloatArray) -> FloatArray:
+    """The rows that `Distribution.whiten` makes ``Z`` of. Where C is not positive for a moment, the
+    nearest one that is stands for it."""
+    if C.ndim == 1:
+        return np.asarray(Z * np.sqrt(C))
+    try:
+        root = np.linalg.cholesky(C)
+    except np.linalg.LinAlgError:
+        D2, B = np.linalg.eigh(C)
+        root = B * np.sqrt(np.maximum(D2, 0.0))
+    return np.asarray(Z @ root.T)
+
+
+def _way(run: Run, n: int, k: int) -> float:
+    """The part of the way that ``k`` candidates in ``n`` dimensions are moved."""
+    seen = run.evidence.misranking
+    reliability = _UNKNOWN if math.isnan(seen) else 1.0 - min(1.0, seen / _RANDOM)
+    return centring(n, _PARENTS * k, reliability)
 
 
 def _by_noise(run: Run, figures: tuple[float, float, float]) -> float:

@@ -290,13 +290,14 @@ class Search:
             run.fruitless += int((~np.isnan(samples.values)).sum())
         if population.twice:
             seeding.compare(self.method, run, population)
+        if pool.strange(self.method, run, population):
+            return
         shown = population
         if run.limits is not None:
             shown = feasibility.seen_by(self.method, run, population)
         memory, info = self.method.learn(run.memory, shown, run.now, run.bootstrap)
-        said = info.row
-        if self.method is not self.chosen:
-            said = in_columns(said, self.method, self.chosen)
+        chosen = self.method is self.chosen
+        said = info.row if chosen else in_columns(info.row, self.method, self.chosen)
         run.memory = self._hand_over(memory) if isinstance(memory, Handover) else memory
         if run.setup.options is not None and noise is not None and not run.evidence.settled:
             run.evidence.compared(samples.values if info.repeated is None else info.repeated)
