@@ -10,7 +10,16 @@ import pytest
 
 import noisewise as nw
 import support
-from noisewise._check import flag, fraction, integer, one_of, positive_real, shown, told
+from noisewise._check import (
+    flag,
+    fraction,
+    integer,
+    integer_or_none,
+    one_of,
+    positive_real,
+    shown,
+    told,
+)
 
 _GOOD: dict[str, Any] = {"x0": [2.0, 2.0], "sigma0": 1.0, "budget": 8, "rng": 0}
 _ARRAY = np.array([1, 2])
@@ -57,6 +66,39 @@ def test_checks() -> None:
     for wrong in (math.nan, True, "1", 10**400, -1, None, 1j):
         with pytest.raises(ValueError, match=r"^r must be"):
             fraction("r", wrong)
+
+
+@pytest.mark.parametrize("right", [2, np.int64(3), np.uint8(200), 2**53])
+def test_whole_numbers(right: Any) -> None:
+    found = integer("n", right, least=2)
+    assert (found, type(found)) == (int(right), int)
+    assert integer_or_none("n", right, least=2) == found
+    assert integer_or_none("n", None, least=2) is None
+
+
+@pytest.mark.parametrize("wrong", [1, -5, True, 2.0, np.float64(3.0), "3", None, math.nan])
+def test_what_is_no_whole_number_of_at_least_two(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"^n must be a whole number of at least 2, got "):
+        integer("n", wrong, least=2)
+
+
+def test_the_largest_whole_number() -> None:
+    with pytest.raises(ValueError, match=r"^n must be a whole number of at most 7, got 8$"):
+        integer("n", 8, least=0, most=7)
+    with pytest.raises(ValueError, match=r"^n must be a whole number of at most 9007199254740992"):
+        integer("n", 2**53 + 1, least=0)
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, math.inf, math.nan, True, "1", None, 1j, 10**400])
+def test_what_is_no_positive_number(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"^r must be a positive finite number, got "):
+        positive_real("r", wrong)
+
+
+@pytest.mark.parametrize(("most", "said"), [(8, "'aaaaaaa..."), (10, "'aaaaaaaa'")])
+def test_long_values_are_cut(most: int, said: str) -> None:
+    assert shown("a" * 8, most) == said
+    assert shown("a\n  b") == r"'a\n b'"
 
 
 def test_what_cannot_be_shown_is_shown_anyway() -> None:
