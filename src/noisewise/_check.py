@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 import numbers
@@ -62,6 +61,8 @@ def told(error: BaseException) -> str:
 
 def meant(word: object, known: Iterable[str]) -> str:
     """ ", did you mean ...?" with the known word that is most like this one; empty if none is."""
+    import difflib  # takes long to import
+
     near = difflib.get_close_matches(str(word).lower(), list(known), n=1)
     return f", did you mean {near[0]}?" if near else ""
 

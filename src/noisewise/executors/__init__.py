@@ -10,11 +10,9 @@ one objective. All evaluations of the library go through an evaluator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from typing import Any
 
 from noisewise._check import flag, integer, shown
-from noisewise.executors import _copied
 from noisewise.executors.base import (
     Evaluator,
     Limits,
@@ -57,6 +55,8 @@ def start(
     generator."""
     evaluator = _started(fun, args, vectorized, workers, executor, limits or Limits())
     if copied and evaluator.copies:
+        from noisewise.executors import _copied  # takes long to import
+
         _copied.warn(fun, args, stacklevel=5)
     return evaluator
 
@@ -89,6 +89,8 @@ def _started(
                 f"executor={shown(executor)} and workers={workers}"
             )
         return executor.start(fun, args, limits)
+    from concurrent.futures import Executor  # takes long to import
+
     if isinstance(executor, Executor):
         return pool(executor, workers=workers if workers > 1 else None).start(fun, args, limits)
     where = type(executor).__module__

@@ -9,7 +9,6 @@ OpenBLAS ends its own threads before a fork and does not count.
 from __future__ import annotations
 
 import contextlib
-import multiprocessing as mp
 import os
 import pickle
 import sys
@@ -27,6 +26,12 @@ FORK = "fork"
 _PRELOADED = "noisewise.executors._worker"
 
 
+def _multiprocessing() -> Any:
+    import multiprocessing  # takes long to import
+
+    return multiprocessing
+
+
 class Start:
     """Starts the workers of one objective.
 
@@ -34,6 +39,7 @@ class Start:
     """
 
     def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        mp = _multiprocessing()
         if getattr(mp.current_process(), "_inheriting", False):
             raise RuntimeError(
                 "the main script started again in a worker process: put what it runs under "
@@ -50,6 +56,7 @@ class Start:
     def context(self) -> tuple[Any, Any]:
         """The context of the next worker, and what it gets as its objective."""
         # What cannot be sent is forked even if threads have come up during the run.
+        mp = _multiprocessing()
         if _forks() or self._sent is None:
             return mp.get_context(FORK), (self._fun, self._args)
         method = _usual() if _usual() != FORK else "forkserver"
@@ -72,7 +79,7 @@ def _forks() -> bool:
 
 def may_fork() -> bool:
     """Whether this process can be forked and has one thread only."""
-    if sys.platform != "linux" or FORK not in mp.get_all_start_methods():
+    if sys.platform != "linux" or FORK not in _multiprocessing().get_all_start_methods():
         return False  # macOS offers it, but its own libraries do not survive it
     return threading.active_count() == 1 and _native() <= 1 + _of_openblas()
 
@@ -100,7 +107,8 @@ def _is_importable(main: Any) -> bool:
 
 def _usual() -> str:
     """The start method that the user has set, else that of the platform."""
-    return mp.get_start_method(allow_none=True) or mp.get_all_start_methods()[0]
+    mp = _multiprocessing()
+    return str(mp.get_start_method(allow_none=True) or mp.get_all_start_methods()[0])
 
 
 def _refusal(fun: Callable[..., Any]) -> str:

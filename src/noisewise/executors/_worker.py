@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing as mp
 import os
 import pickle
 import signal
 from collections.abc import Callable
-from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisewise._check import told
 from noisewise.errors import BadValueError
 from noisewise.executors import _groups, _seeding
 from noisewise.executors._starting import received
 from noisewise.executors.base import showable
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 WRONG = "the objective must return one real number"
 #: Seconds between two looks at whether the other side is alive, where that must be looked at.
@@ -30,6 +31,8 @@ def work(
     others: list[Any],
 ) -> None:
     """The life of a worker process; ``objective`` as in `_starting`."""
+    import multiprocessing as mp
+
     _groups.lead()
     mp.current_process().daemon = False  # ours to end, but it may have children
     for other in others:

@@ -8,15 +8,9 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    ThreadPoolExecutor,
-)
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisewise._check import integer, shown, told
 from noisewise.executors import _seeding
@@ -32,6 +26,9 @@ from noisewise.executors.base import (
     showable,
 )
 from noisewise.problem.trial import Trial
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 #: Seconds between two questions to a cluster how many workers it has.
 _ASKED_EVERY = 1.0
@@ -105,6 +102,8 @@ class ThreadSpec(Workers):
     """See `threads`."""
 
     def start(self, fun: Callable[..., Any], args: tuple[Any, ...], limits: Limits) -> Futures:
+        from concurrent.futures import ThreadPoolExecutor  # takes long to import
+
         threads = ThreadPoolExecutor(self.workers, thread_name_prefix="noisewise")
         source = ExecutorSource(threads, self.workers, own=True)
         return Futures(fun, args, source, self.within(limits))
@@ -133,6 +132,8 @@ class PoolSpec(Workers):
     executor: Executor
 
     def __post_init__(self) -> None:
+        from concurrent.futures import Executor  # takes long to import
+
         if not isinstance(self.executor, Executor):
             raise ValueError(
                 f"executor must be a concurrent.futures.Executor, got {shown(self.executor)}"
@@ -265,6 +266,8 @@ class Futures(Evaluator):
 
     def _refuse(self, said: str) -> None:
         """Nothing that waits can ever be evaluated."""
+        from concurrent.futures import BrokenExecutor  # takes long to import
+
         broken = BrokenExecutor(said)
         self.finished.extend(Outcome(trial.id, error=broken) for trial in self._queue)
         self._queue.clear()
@@ -284,6 +287,8 @@ class Futures(Evaluator):
 
     def _outcome(self, flight: _Flight) -> Outcome | None:
         """What came of a trial; None: its worker died, and it may be tried again."""
+        from concurrent.futures import BrokenExecutor, CancelledError  # takes long to import
+
         id = flight.trial.id
         try:
             return Outcome(id, self._source.result(flight.future))

@@ -10,7 +10,6 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -190,6 +189,8 @@ class Jobs(Evaluator):
                     for trial in new
                 ]
         except Exception as error:
+            from concurrent.futures import BrokenExecutor  # takes long to import
+
             broken = BrokenExecutor(f"submitit takes no jobs: {told(error)}")
             self.finished.extend(Outcome(trial.id, error=broken) for trial in new)
             return

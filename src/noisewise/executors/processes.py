@@ -10,7 +10,6 @@ must not go on beside their successors. `_starting` says how workers are started
 from __future__ import annotations
 
 import contextlib
-import multiprocessing as mp
 import os
 import signal
 import threading
@@ -18,9 +17,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noisewise._check import integer, told
 from noisewise.errors import BadValueError
@@ -37,6 +35,9 @@ from noisewise.executors.base import (
     seed,
 )
 from noisewise.problem.trial import Trial
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 #: Seconds that a worker may take to start and to load the objective, where there is a time-out.
 _STARTING = 60.0
@@ -94,6 +95,8 @@ class Processes(Evaluator):
         workers: int,
         limits: Limits,
     ) -> None:
+        import multiprocessing as mp  # takes long to import
+
         super().__init__()
         if mp.current_process().daemon:
             raise ValueError(
@@ -115,6 +118,8 @@ class Processes(Evaluator):
             self._feed()
 
     def receive(self, block: bool) -> None:
+        from multiprocessing.connection import wait  # takes long to import
+
         if block:  # else the run is over
             self._feed()
         busy = [w for w in self._pool if w.trial is not None]

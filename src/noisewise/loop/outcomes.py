@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Collection, Sequence
-from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +56,8 @@ def _measured(id: int, value: Any, opt: Optimizer, before: Sequence[Value] = ())
 
 
 def _counts_as_failure(error: BaseException, on_error: str) -> bool:
+    from concurrent.futures import BrokenExecutor  # takes long to import
+
     if isinstance(error, EvaluationTimeout):  # the user said when to give up
         return True
     # A broken pool is no failure of the objective, and every further evaluation would meet it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from numbers import Integral
 from typing import Any
 
@@ -83,6 +82,8 @@ class Float(Parameter):
 
     def _at(self, k: int) -> float:
         # In decimals: 3 * 0.1 is above 0.3.
+        from decimal import Decimal  # takes long to import
+
         return float(Decimal(repr(self.low)) + k * Decimal(repr(self.step)))
 
     def decode(self, u: FloatArray) -> float:
