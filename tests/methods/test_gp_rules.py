@@ -44,9 +44,10 @@ def test_the_start_design_has_two_points_for_each_coordinate(
     asked: list[str] = []
 
     def choose(how: str) -> Any:
-        def point(*args: Any) -> FloatArray:
+        def point(*args: Any) -> Any:
             asked.append(how)
-            return np.full(3, 0.1 * len(asked))
+            x = np.full(3, 0.1 * len(asked))
+            return (x, None) if how == "model" else x
 
         return point
 

@@ -92,6 +92,23 @@ def test_pending_points_repel() -> None:
     assert gaps.min() > 1e-4
 
 
+@pytest.mark.parametrize(("n", "sets"), [(3, 3), (25, 25), (60, 20), (110, 22)])
+def test_many_points_at_once_come_from_few_sets_of_candidates(
+    n: int, sets: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer to hundreds of workers must not take long; no point is proposed twice."""
+    memory, made, candidates = run(box(), 15), [], search.candidates
+
+    def counted(*args: Any) -> Any:
+        made.append(args)
+        return candidates(*args)
+
+    monkeypatch.setattr(search, "candidates", counted)
+    found = search.propose(memory, n, NONE, rng(3))
+    assert len(made) == sets
+    assert len(np.unique(found, axis=0)) == len(found) == n
+
+
 def test_the_start_design_fills_the_box_without_gathering_at_its_faces() -> None:
     memory = box(5)
     U = search.propose(memory, search.start_size(5), np.zeros((0, 5)), rng(2))

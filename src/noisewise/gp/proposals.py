@@ -61,6 +61,16 @@ def plain(
     return focus.within(C, frame.low, frame.high)
 
 
+def around(frame: Frame, X: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The bounds, and in open coordinates the range of ``X``, widened by half of it on both sides
+    and at least by ``spread``."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = np.maximum(0.5 * (high - low), spread)
+    low = np.where(np.isfinite(frame.low), frame.low, np.maximum(low - margin, -_FARTHEST))
+    high = np.where(np.isfinite(frame.high), frame.high, np.minimum(high + margin, _FARTHEST))
+    return low, high
+
+
 def balanced(known: FloatArray, options: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
     """One option of each choice: of those that the ``known`` points have least often, any."""
     found = []

@@ -44,8 +44,10 @@ _PATIENCE = 3
 _NOTHING = 1e-9
 #: Values that are remembered; of more, the oldest are dropped. The model uses the nearest of them.
 _REMEMBERED = 1000
-#: Unit coordinates of open sides stay below this, so that nothing overflows.
-_FARTHEST = 1e6
+#: Sets of candidates for one answer to `ask`. Of more points, several are of the same set.
+_SETS = 25
+#: Candidates of a set, those worth most, among which the next points of it are.
+_KEPT = 40
 
 
 @data
@@ -111,11 +113,13 @@ def propose(memory: Memory, n: int, pending: FloatArray, rng: np.random.Generato
         under_way = known[len(memory.measured.X) :]
         if len(under_way):
             process = process.given(under_way)
+        each, rest = -(-(n - len(fresh)) // _SETS), None
         while True:
-            fresh.append(_valuable(memory, process, rng))
+            x, rest = _valuable(memory, process, rng, rest if len(fresh) % each else None)
+            fresh.append(x)
             if len(fresh) == n:
                 break
-            process = process.given(fresh[-1][None])
+            process = process.given(x[None])
     return np.array(fresh)
 
 
@@ -202,23 +206,26 @@ def _spaced(memory: Memory, known: FloatArray, rng: np.random.Generator) -> Floa
     return np.asarray(frame.settled(x))
 
 
-def _valuable(memory: Memory, process: Posterior, rng: np.random.Generator) -> FloatArray:
-    """The candidate whose measurement is expected to lower the smallest posterior mean most. Where
-    the model has found nothing but noise, and failures no region, a point far from the others."""
+def _valuable(
+    memory: Memory, process: Posterior, rng: np.random.Generator, among: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray | None]:
+    """The candidate, ``among`` these or new ones, whose measurement should lower the smallest
+    posterior mean most, and the next best. A point far from others where all seems to be noise."""
     X = process.groups.X
     order = np.argsort(process.smoothed(), kind="stable")
     best = X[order[:_ALTERNATIVES]]
     if memory.limits is not None:
-        return _feasible(memory, memory.limits, process, X[order], rng)
+        return _feasible(memory, memory.limits, process, X[order], rng), None
     success = modelled(memory).success
     if blind(memory) and success.places is None:
-        return _spaced(memory, np.vstack([memory.measured.X, X]), rng)
-    C = candidates(memory, process, best[0], rng)
+        return _spaced(memory, np.vstack([memory.measured.X, X]), rng), None
+    C = candidates(memory, process, best[0], rng) if among is None else among
     chance = success.chance(C)
     value = proposals.knowledge(process, C, best, chance >= OFTEN)
     if memory.frame.layout is not None and not value.max() > _NOTHING:  # all is known
         value = -process.mean(C)
-    return np.asarray(C[int(np.argmax(_discounted(memory, value, chance)))])
+    first, *rest = np.argsort(-_discounted(memory, value, chance), kind="stable")[: _KEPT + 1]
+    return C[first], C[rest]
 
 
 def _discounted(memory: Memory, value: FloatArray, chance: FloatArray) -> FloatArray:
@@ -283,12 +290,7 @@ def reach(memory: Memory) -> tuple[FloatArray, FloatArray]:
     order = np.argsort(np.where(seen.ok, seen.y, np.inf), kind="stable")
     better = order[: max(5, len(order) // 4)]
     X = np.vstack([seen.X[seen.at[better]], memory.x0])
-    low, high = X.min(axis=0), X.max(axis=0)
-    margin = np.maximum(0.5 * (high - low), memory.spread)
-    frame = memory.frame
-    low = np.where(np.isfinite(frame.low), frame.low, np.maximum(low - margin, -_FARTHEST))
-    high = np.where(np.isfinite(frame.high), frame.high, np.minimum(high + margin, _FARTHEST))
-    return low, high
+    return proposals.around(memory.frame, X, memory.spread)
 
 
 def _foretold(
