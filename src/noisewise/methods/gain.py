@@ -71,13 +71,14 @@ def likeness(Z: FloatArray, points: FloatArray, length: float) -> FloatArray:
 
 def fit(Z: FloatArray, y: FloatArray) -> Gain | None:
     """The model of points in units of `WIDTH` around the start with one value each; None for too
-    few."""
+    few, or values that are all alike."""
     good = np.isfinite(y)
     Z, y = Z[good], y[good]
-    if len(y) < _LEAST or np.ptp(y) == 0.0:
+    # The variance of tiny values is zero although they differ.
+    if len(y) < _LEAST or np.ptp(y) == 0.0 or not (spread := float(y.std())) > 0.0:
         return None
     points = Z[np.linspace(0, len(Z) - 1, min(len(Z), _MOST)).round().astype(int)]
-    y = (y - y.mean()) / y.std()
+    y = (y - y.mean()) / spread
     with single():
         found = [_of_length(Z, y, points, c * np.sqrt(Z.shape[1])) for c in _LENGTHS]
     return max(found, key=lambda one: one[0])[1]
