@@ -12,6 +12,7 @@ import pytest
 
 import support
 from noisewise.measured.evidence import Evidence
+from noisewise.problem.box import Box
 from noisewise.run import last_phase, recheck
 from noisewise.run.recheck import Recheck, request, start, strange_share, strangeness, strangest
 from noisewise.run.run import Ledger
@@ -74,6 +75,31 @@ def test_a_strange_value_that_was_checked_before_is_not_checked_again(
     assert checked() == [7.0, 8.0]
     run.doubted = first[None]
     assert checked() == [8.0]
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_where_the_best_value_was_wrong_the_next_one_takes_its_place(limited: bool) -> None:
+    """Not under constraints: the next one may be infeasible."""
+    X, y = np.arange(12.0)[:, None], np.arange(12.0) % 5.0
+    y[7] = -1.0
+    limits = SimpleNamespace(sure=lambda X: np.ones(len(X), dtype=bool))
+    run: Any = SimpleNamespace(
+        best_value=-90.0,
+        best_x=point(50.0),
+        doubted=point(50.0)[None],
+        evidence=SimpleNamespace(recent=SimpleNamespace(rounds=[(X, y[:, None])])),
+        setup=SimpleNamespace(dimension=1, box=Box.of(np.array([-INF]), np.array([INF]))),
+        limits=limits if limited else None,
+    )
+    found, strict = last_phase._best(run)
+    assert not strict
+    assert (found is None) == limited
+    if found is not None:
+        assert (found[0].tolist(), found[1]) == ([7.0], -1.0)
+    run.doubted = np.empty((0, 1))
+    found, strict = last_phase._best(run)
+    assert found is not None
+    assert (found[0].tolist(), found[1], strict) == ([50.0], -90.0, True)
 
 
 # -- which points
