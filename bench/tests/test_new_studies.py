@@ -19,6 +19,13 @@ def test_the_study_of_todays_setting_prints_its_page(tmp_path: Path) -> None:
     assert "smooth" in text
     assert "listed" in text
     assert "--runs 1-2" in text
+    file = tmp_path / "incumbent.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 12
+    file.write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:40], encoding="utf-8")
+    main(["incumbent", *options, "--out", str(tmp_path)])  # only the run that was cut off
+    assert file.read_text(encoding="utf-8").count("\n") == 13
+    assert page.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
@@ -111,6 +113,15 @@ def test_it_hardly_leaves_the_optimum() -> None:
         z = best(model, -1.0, 1.0, 4)
         losses.append(0.1 * float(z @ z))
     assert np.mean(losses) < 0.02
+
+
+def test_outcomes_that_say_too_little_say_nothing() -> None:
+    """Few outcomes in many coordinates: without the check, some answers are worse than a start."""
+    Z = points(160, 20)
+    model = fitted(Z, won(np.full(160, 0.5)))
+    assert model.told < gain._TOLD
+    assert not best(model, -1.0, 1.0, 20).any()
+    assert best(replace(model, told=9.0), -1.0, 1.0, 20).shape == (20,)
 
 
 def test_failures_are_left_out() -> None:

@@ -182,11 +182,39 @@ def test_wrong_incumbents_are_one_sentence(options: dict[str, Any], said: str) -
         ({"a": 0.5, "n": 3, "c": 1}, "incumbent: values must be of a, n, got 'c'"),
         ({"a": 1.5, "n": 3}, "incumbent: a must be a number in 0.0..1.0, got 1.5"),
         ([0.5], "incumbent must be 2 numbers, got 1"),
+        ("a", "incumbent must be values by name, such as {'a': ...}, got 'a'"),
+        (0.5, "incumbent must be values by name, such as {'a': ...}, got 0.5"),
     ],
 )
 def test_wrong_incumbents_by_name_are_one_sentence(incumbent: Any, said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}"):
         nw.Optimizer(space={"a": "0..1", "n": "1..5:int"}, budget=40, incumbent=incumbent, x0={})
+
+
+def test_equal_values_keep_today() -> None:
+    r = nw.minimize(lambda x: 1.0, bounds=[(0.0, 1.0)] * 2, budget=20, incumbent=[0.1, 0.1], rng=0)
+    assert r.kept
+    assert r.verdict.startswith("keep today: ")
+    assert "could not" not in r.verdict
+
+
+def test_a_list_has_an_incumbent() -> None:
+    """The second best option is kept or replaced by the best, and the table has both."""
+    means, noise = {"a": 2.0, "b": 0.0, "c": 1.0, "d": 3.0}, np.random.default_rng(0)
+
+    def value(p: dict[str, Any]) -> float:
+        return float(means[p["option"]] + noise.normal())
+
+    given: dict[str, Any] = {"space": {"option": list(means)}, "budget": 160, "rng": 0}
+    r = nw.minimize(value, incumbent={"option": "c"}, **given)
+    assert r.incumbent.params == {"option": "c"}
+    assert r.challenger.params == {"option": "b"}
+    assert r.improvement_interval[0] < 1.0 < r.improvement_interval[1]
+    assert not r.kept
+    best = nw.minimize(value, incumbent={"option": "b"}, **given)
+    assert best.kept
+    assert best.challenger.params != {"option": "b"}
+    assert sorted(best.options["option"]) == sorted(means)
 
 
 def test_a_resumed_run_must_have_the_same_incumbent(tmp_path: Path) -> None:

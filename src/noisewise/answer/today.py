@@ -97,7 +97,8 @@ class Today:
         if self.same:
             return "keep today: the search found no other setting that seems better"
         if math.isnan(gain.low):
-            return "keep today: the two could not be compared"
+            equal = gain.value == 0.0
+            return f"keep today: the two {'are equal' if equal else 'could not be compared'}"
         if not self.kept:
             return better(gain)
         if gain.high < 0.0:

@@ -142,6 +142,11 @@ def today(incumbent: Any, bounds: Any, space: Space | None) -> FloatArray | None
     if incumbent is None:
         return None
     if not isinstance(incumbent, Mapping):
+        if space is not None and (isinstance(incumbent, str) or np.ndim(incumbent) == 0):
+            example = f"{{{space.names[0]!r}: ...}}"
+            raise ValueError(
+                f"incumbent must be values by name, such as {example}, got {shown(incumbent)}"
+            )
         x, sides = _x0(incumbent, "incumbent"), read_bounds(bounds, None)
         if sides is not None and len(sides[0]) not in (1, len(x)):
             raise ValueError(f"incumbent must be {len(sides[0])} numbers, got {len(x)}")

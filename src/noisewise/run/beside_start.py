@@ -78,5 +78,6 @@ def answer(run: Run, other: FloatArray) -> FloatArray | None:
     if model is None:
         return None
     also = ((other - start) / unit)[None]
-    z = gain.best(model, (low - start) / unit, (high - start) / unit, also)
+    sure = gain.SURE if run.comparison is None else gain.BOLD
+    z = gain.best(model, (low - start) / unit, (high - start) / unit, also, sure)
     return np.asarray(box.repaired((start + unit * z)[None])[0]) if z.any() else start

@@ -8,6 +8,7 @@ was gained, and whether the interval of the improvement holds the true one.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from noisewise._types import FloatArray
 from noisewise.run.comparison import SHOWN
 from noisewise_bench import behaviour
 from noisewise_bench.names import BenchError, numbers
+from noisewise_bench.provenance import provenance
 from noisewise_bench.stamps import Stamp
 from noisewise_bench.tables import Column, Table
 
@@ -33,9 +35,9 @@ CLEAR = 4.0
 #: Largest loss that is rounding of the coordinates and no loss.
 _ROUNDING = 1e-9
 #: Runs of each cell by budget, where the command does not say otherwise.
-RUNS = {100: 100, 300: 50, 1000: 100, 3000: 60}
+RUNS = {100: 40, 300: 40, 1000: 40, 3000: 40}
 #: So many of them are also made without an incumbent.
-ALONE = 30
+ALONE = 20
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,40 @@ def run(family: str, today: str, budget: int, number: int, alone: bool = True) -
     return Run(true(r.challenger.params), answer, kept, low, high, se, plain, covered)
 
 
+class Kept:
+    """Runs in a file, one JSON line each."""
+
+    def __init__(self, path: Path, code: str) -> None:
+        self.path, self.code = path, code
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.known: dict[tuple[Any, ...], Run] = {}
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if text and not text.endswith("\n"):  # the study was killed while it wrote
+            path.write_text(text + "\n", encoding="utf-8")
+        for line in text.splitlines():
+            try:
+                made, key, values = json.loads(line)
+                found = Run(*values)
+            except (ValueError, TypeError):  # cut off when the study was killed
+                continue
+            if made == code:
+                self.known[tuple(key)] = found
+
+    def run(self, family: str, today: str, budget: int, number: int, alone: bool) -> Run:
+        """A run that is known, or made now."""
+        key = family, today, budget, number, alone
+        if key not in self.known:
+            self.known[key] = run(*key)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([self.code, key, self.known[key]]) + "\n")
+        return self.known[key]
+
+    def of(self, cell: tuple[str, str, int], numbers: list[int]) -> list[Run]:
+        """The runs of a cell that are known."""
+        places = [(number, n < ALONE) for n, number in enumerate(numbers)]
+        return [self.known[cell + at] for at in places if cell + at in self.known]
+
+
 class Cell(NamedTuple):
     """What the runs of a cell come to; shares are of runs."""
 
@@ -304,13 +340,14 @@ def pooled(cells: list[Cell]) -> Table:
     columns = (
         Column("today"),
         Column("cells"),
+        Column("runs"),
         Column("worse", _percent, "mean, and in the worst cell"),
         Column("worst cell", _percent),
         Column("without guard", _percent, "mean of the runs without a guard"),
         Column("clear, returned", _percent, "% returned of the runs with a clear gain, pooled"),
         Column("gain kept", _percent, "% of the gain without a guard, mean over cells"),
         Column("least kept", _percent, "in the worst cell"),
-        Column("covered", _percent, "mean over cells"),
+        Column("covered", _percent, "pooled over runs"),
         Column("least covered", _percent, "in the worst cell"),
         Column("where returned", _percent, "mean over cells that returned any"),
     )
@@ -321,18 +358,19 @@ def pooled(cells: list[Cell]) -> Table:
             continue
         weights = [c.clear * c.runs for c in some]
         returned = [w * c.returned_clear for w, c in zip(weights, some, strict=True) if w]
-        kept = [c.gain / c.gain_unguarded for c in some if c.start == "bad"]
+        kept = [c.gain / c.gain_unguarded for c in some if c.start == "bad" and c.gain_unguarded]
         body.append(
             (
                 start,
                 len(some),
+                sum(c.runs for c in some),
                 float(np.mean([c.worse for c in some])),
                 max(c.worse for c in some),
                 float(np.mean([c.worse_unguarded for c in some])),
                 sum(returned) / sum(weights) if sum(weights) else math.nan,
                 float(np.mean(kept)) if kept else math.nan,
                 min(kept, default=math.nan),
-                float(np.nanmean([c.covered for c in some])),
+                float(np.average([c.covered for c in some], weights=[c.runs for c in some])),
                 float(np.nanmin([c.covered for c in some])),
                 _mean([c.covered_returned for c in some]),
             )
@@ -376,6 +414,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--families", default=",".join(FAMILIES), help="such as game,mixed")
     parser.add_argument("--budgets", default=",".join(map(str, RUNS)), help="such as 100,1000")
     parser.add_argument("--runs", help="runs of each cell, such as 1-20; by budget by default")
+    parser.add_argument("--tables-only", action="store_true", help="run nothing, use what is there")
+    parser.add_argument("--db", type=Path, help="runs, kept to resume (out/incumbent.jsonl)")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the page (out)")
     args = parser.parse_args(argv)
     try:
@@ -387,14 +427,19 @@ def main(argv: list[str]) -> int:
     except (BenchError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    cells = []
-    for family in families:
-        for budget in budgets:
-            for start in STARTS:
-                which = chosen or range(1, 1 + RUNS.get(budget, 20))
-                runs = [run(family, start, budget, i, n < ALONE) for n, i in enumerate(which)]
-                cells.append(cell(family, start, budget, runs))
-                print(*cells[-1], sep="\t", file=sys.stderr, flush=True)
+    kept = Kept(args.db or args.out / "incumbent.jsonl", provenance()["code"])
+    wanted = [(f, start, b) for b in budgets for f in families for start in STARTS]
+    numbered = {b: list(chosen or range(1, 1 + RUNS.get(b, 20))) for b in budgets}
+    for n in range(0 if args.tables_only else max(map(len, numbered.values()))):
+        for family, start, budget in wanted:
+            if n < len(numbered[budget]):
+                kept.run(family, start, budget, numbered[budget][n], n < ALONE)
+        print(f"{n + 1} runs of each cell", file=sys.stderr, flush=True)
+    found = {key: kept.of(key, numbered[key[2]]) for key in wanted}
+    cells = [cell(*key, runs) for key, runs in found.items() if runs]
+    if not cells:
+        print("error: no runs yet", file=sys.stderr)
+        return 2
     command = "python -m noisewise_bench.experiments incumbent"
     for name in ("families", "budgets", "runs"):
         given = getattr(args, name)

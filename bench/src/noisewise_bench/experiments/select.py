@@ -80,6 +80,8 @@ class Rows:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.known: dict[tuple[Cell, str], Row] = {}
         text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if text and not text.endswith("\n"):  # the study was killed while it wrote
+            path.write_text(text + "\n", encoding="utf-8")
         for line in text.splitlines():
             try:
                 row = Row(**json.loads(line))
