@@ -43,8 +43,10 @@ _FEWEST = 3
 _FULL_UP_TO = 200
 #: Root mean square distance, in initial step sizes, of a mean that is among the candidates.
 _NEAR = 0.2
-#: z that calls for the jump, and generations after which it is too late for it.
-_AGREES, _LOOKS = 2.0, 4
+#: z from which on the search jumps to the promising distribution.
+_AGREES = 2.0
+#: Generations after which it is too late for that.
+_LOOKS = 4
 #: Standard deviations by which the values must be smaller after the jump.
 _BETTER = 0.5
 #: Where a warm start stands.

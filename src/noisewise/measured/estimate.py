@@ -18,9 +18,11 @@ from noisewise.measured.samples import agree, usual
 
 #: Equal values at a point that show no noise there although other points have some.
 _CALM = 4
-#: A value is set aside if it is this many median distances from the median of at least so many
-#: values at the point, of which it is one in four at most. Cauchy's law has one in 1,600 out there.
-_FAR, _FEWEST, _PART = 1e3, 5, 4
+#: A value is set aside if it is this many median distances from the median of the values at the
+#: point. Cauchy's law has one in 1,600 out there.
+_FAR = 1e3
+#: At least five values are needed for that, and at most one in four is set aside.
+_FEWEST, _PART = 5, 4
 
 __all__ = ["Estimate", "estimate", "evaluations_for", "expected_width"]
 

@@ -192,7 +192,7 @@ class Evidence:
 
     def observe(self, population: Population, round: int | None) -> float:
         """Take note of a round; returns its misranking, nan without re-evaluations. ``round``: its
-        number; None where nobody wants to know the noise."""
+        number; None where the noise is not asked for."""
         samples, misranking = population.samples, math.nan
         self.recent.add(population.X, samples.values)
         if samples.values.shape[1] > 1:

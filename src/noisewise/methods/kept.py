@@ -33,7 +33,7 @@ from noisewise.cma.strategy import State
 
 #: Points that are kept at most, and that make the average at least.
 _MOST, _LEAST = 200, 5
-#: Up to this dimension, and up to this many evaluations per parameter, a run counts as short.
+#: A run counts as short up to five dimensions and 50 evaluations per parameter.
 _LOW, _SHORT = 5, 50
 #: Root mean square distance from the mean, in standard deviations, up to which the tenth counts as
 #: inside the search distribution. It is about one half where noise dominates.
@@ -111,10 +111,14 @@ def finalists(mean: FloatArray, deviations: FloatArray, best: Best, budget: int)
 
 
 # -- averages of whole generations
-#: Values of a block: at least so many, and this share of the budget.
-_BLOCK, _BLOCK_SHARE = 100, 0.025
-#: Standard errors by which the average is worse, and blocks in a row that have to be.
-_CLEARLY, _BLOCKS = 4.0, 2
+#: Fewest values of a block.
+_BLOCK = 100
+#: Values of a block as a share of the budget.
+_BLOCK_SHARE = 0.025
+#: Standard errors by which the average of a block must be worse than the best one.
+_CLEARLY = 4.0
+#: Blocks in a row that must be worse before the search goes back.
+_BLOCKS = 2
 
 
 @data

@@ -50,7 +50,7 @@ from noisewise.methods.method import (
     Size,
 )
 
-#: Pairs per generation up to so many evaluations, and in longer runs.
+#: Pairs per generation in short runs, up to `_SHORT` evaluations, and in longer ones.
 _FEW_PAIRS, _PAIRS, _SHORT = 4, 8, 300
 #: Part of the velocity that stays; length of a step, and of the velocity at most, in sigma sqrt(d).
 _MOMENTUM, _STEP, _FASTEST = 0.9, 0.5, 0.5

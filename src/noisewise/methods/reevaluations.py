@@ -28,9 +28,11 @@ _REST = 200
 #: Re-evaluations that agree mean that there is no noise if different points would agree as often
 #: with at most this chance.
 _LUCK = 0.05
-#: A re-evaluation that moves by more than this surprises where little noise was expected; so many
-#: more follow for each surprising one.
-_SURPRISE, _BURST = 0.4, 3
+#: A re-evaluation is surprising if it moves by more than this (see q) where little noise was
+#: expected.
+_SURPRISE = 0.4
+#: Re-evaluations that follow at once for each surprising one.
+_BURST = 3
 
 
 @data

@@ -67,12 +67,14 @@ GROW, SHRINK = 1.3, 1.1
 _FIRST, _PER_FIRST = 6, 50
 #: Budgets below this many evaluations can afford one re-evaluation to begin with, not two.
 _SMALL = 400
-#: Generations that the budget pays for, however large the noise: per square root of the dimension,
-#: and the limits of that.
-_GENERATIONS_PER_ROOT, _GENERATIONS = 4.0, (12.0, 75.0)
-#: Evaluations per dimension from which a full covariance pays, and the largest dimension in
-#: which it costs little time.
-_FULL_FROM, _FULL_UP_TO = 100, 200
+#: The budget pays for at least this many generations per square root of the dimension.
+_GENERATIONS_PER_ROOT = 4.0
+#: Limits of that number of generations.
+_GENERATIONS = (12.0, 75.0)
+#: Evaluations per dimension from which a full covariance pays.
+_FULL_FROM = 100
+#: The largest dimension in which it costs little time.
+_FULL_UP_TO = 200
 #: Part of the budget at whose end means are averaged if there is noise.
 _LATE = 0.05
 #: The step size is halved up to this time that the search goes back.

@@ -30,9 +30,9 @@ _KEPT = "policy"
 #: Initial step sizes of pairs for policies with fewer parameters than this and for others, and of
 #: other methods.
 _SMALL, _STEP_SMALL, _STEP_LARGE, _STEP = 100, 1.0, 0.25, 0.5
-#: Up to so many parameters and below so many episodes a model searches for built-in policies.
+#: A model searches for built-in policies of at most 10 parameters with fewer than 200 episodes.
 _FEW_PARAMETERS, _FEW_EPISODES = 10, 200
-#: Short searches in the first half, from so many episodes on.
+#: Short searches in the first half of a run of at least 2000 episodes.
 _SEARCHES, _LONG = 3, 2000
 
 

@@ -15,8 +15,7 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.gp.model import Fit, Model, local, normal_nodes, refit
 from noisewise.gp.values import Measurements
 
-#: Above so many parameters, and below so many successes in all or per parameter, a model says
-#: too little.
+#: A model says too little above 15 parameters, and below 8 successes or two per parameter.
 _DIMENSIONS, _LEAST, _LEAST_EACH = 15, 8, 2
 #: Newest evaluations behind the model of the landscape, and behind that of one moment.
 _NEWEST, _MOMENT = 300, 100

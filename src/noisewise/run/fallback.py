@@ -20,9 +20,11 @@ from noisewise.run.recheck import Final
 from noisewise.run.run import Run
 from noisewise.select import race
 
-#: Failures in a row before a point is given up, at least, and the chance below which that many at
-#: a point are not explained by the share of failures elsewhere.
-_FEW, _CHANCE = 3, 0.05
+#: Fewest failures in a row before a point is given up.
+_FEW = 3
+#: The share of failures elsewhere does not explain those at a point if it makes as many in a row
+#: less likely than this.
+_CHANCE = 0.05
 
 
 def move_on(method: Method, run: Run) -> None:

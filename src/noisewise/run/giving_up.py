@@ -7,7 +7,7 @@ import numpy as np
 from noisewise.methods.method import default_population
 from noisewise.run.run import BARREN, Run
 
-#: A run gives up after so many failures in a row at least, and one part in so many of the budget.
+#: A run gives up after at least 40 failures in a row, and a tenth of the budget.
 _TRIED, _PART = 40, 10
 #: Exceptions after which a run gives up in which no evaluation ever came to an end: the objective
 #: is broken. A nan or inf says that a point is infeasible, and few others may be feasible.

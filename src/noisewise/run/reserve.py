@@ -10,24 +10,28 @@ import numpy as np
 from noisewise._check import shown, whole
 from noisewise._types import FloatArray
 
-#: The race and the confirmation get these multiples of sqrt(budget), and at least so many.
-_RACE, _CONFIRM = 0.4, 0.6
-_RACE_LEAST, _CONFIRM_LEAST = 4, 8
-#: A confirmation takes at most one part in so many of a small budget, but at least so many
-#: evaluations unless they are more than one part in so many.
-_PART, _FEWEST, _PART_MOST = 10, 4, 4
-#: Both together take at most one part in so many, else there is no race; and the dimension from
-#: which on finalists differ too little for one.
-_PART_BOTH, _RACE_BELOW = 8, 10
-#: Without noise: so many at most, and one part in so many of a small budget.
-_EXACT, _PART_EXACT = 5, 15
-#: The largest part where whole batches are kept.
-_PART_BATCHES = 3
+#: Evaluations of a race per square root of the budget, and the fewest that make one.
+_RACE, _RACE_LEAST = 0.4, 4
+#: Evaluations of a confirmation per square root of the budget, and the fewest in a long run.
+_CONFIRM, _CONFIRM_LEAST = 0.6, 8
+#: A confirmation takes at most a tenth of the budget, or four evaluations where that is less; never
+#: more than a quarter.
+_CONFIRM_PART, _CONFIRM_FEWEST, _CONFIRM_MOST = 10, 4, 4
+#: Race and confirmation together take at most an eighth of the budget, else there is no race.
+_BOTH_PART = 8
+#: From this dimension on finalists differ too little for a race.
+_RACE_BELOW = 10
+#: Evaluations of a confirmation without noise; at most a fifteenth of the budget.
+_EXACT, _EXACT_PART = 5, 15
+#: Whole batches are kept if they are at most a third of the budget.
+_BATCHES_PART = 3
 #: Decades of regret that a search which makes steady progress may lose to both.
 _LOSS = 0.03
-#: The part of the budget that measures the best of a list; the smaller one below so many options
-#: or evaluations of each, where the search gains less by measuring some more than others.
-_PART_LIST, _PART_SHORT, _SHORT, _FEW_EACH = 0.2, 0.1, 10, 3
+#: The part of the budget that measures the best of a list.
+_LIST_PART = 0.2
+#: The same where a list has fewer than ten options, or the budget is less than three evaluations
+#: each: the search gains less by measuring some options more than others.
+_SHORT_LIST_PART, _SHORT_LIST, _SHORT_LIST_EACH = 0.1, 10, 3
 
 
 class Reserve(NamedTuple):
@@ -53,20 +57,19 @@ def reserve(
 
     Without noise a few are enough to measure the answer again. Otherwise about sqrt(budget): the
     loss to the search falls with the budget, and the interval still shrinks. A search that still
-    makes ``pace``
-    decades of progress per evaluation would lose more, so it keeps less. A method that knows its
-    best point without a race has none (``races``); one that always needs a race has ``part`` of the
-    budget for both, in any dimension.
+    makes ``pace`` decades of progress per evaluation would lose more, so it keeps less.
+    ``races=False``: the method knows its best point without a race. ``part``: the part of the
+    budget for both, of a method that needs a race in any dimension.
     """
     if deterministic:
-        return Reserve(0, min(_EXACT, max(1, budget // _PART_EXACT), budget - 1))
+        return Reserve(0, min(_EXACT, max(1, budget // _EXACT_PART), budget - 1))
     root = math.sqrt(budget)
-    few = min(max(_FEWEST, budget // _PART), budget // _PART_MOST)
+    few = min(max(_CONFIRM_FEWEST, budget // _CONFIRM_PART), budget // _CONFIRM_MOST)
     confirm = min(max(_CONFIRM_LEAST, round(_CONFIRM * root)), few)
     race = max(_RACE_LEAST, round(_RACE * root)) if races and dimension < _RACE_BELOW else 0
     if part:
         race = max(0, round(part * budget) - confirm)
-    if race < _RACE_LEAST or race + confirm > budget // _PART_BOTH:
+    if race < _RACE_LEAST or race + confirm > budget // _BOTH_PART:
         race = 0
     if not part and (race + confirm) * pace > _LOSS:
         part = _LOSS / (pace * (race + confirm))
@@ -78,20 +81,20 @@ def reserve(
 def reserve_of_list(budget: int, options: int) -> Reserve:
     """The same where the best of a list of ``options`` is searched. There is no race: the whole
     search is one."""
-    short = options < _SHORT or budget < _FEW_EACH * options
-    confirm = int((_PART_SHORT if short else _PART_LIST) * budget)
+    short = options < _SHORT_LIST or budget < _SHORT_LIST_EACH * options
+    confirm = int((_SHORT_LIST_PART if short else _LIST_PART) * budget)
     return Reserve(0, confirm if confirm >= 2 else 0)
 
 
 def in_batches(wanted: Reserve, budget: int, used: int, batch: int, adaptive: bool) -> int:
-    """Evaluations to keep where trials are handed out in batches, which have ``used`` so many: the
+    """Evaluations to keep where trials are handed out in batches, ``used`` of them so far: the
     search ends with a whole batch. Zero where that leaves too little to the search; no race, since
     it would need batches of its own."""
     if wanted.confirm < (2 if adaptive else 1):
         return 0
     last = (budget - used) % batch
     kept = last + batch * math.ceil(max(0, wanted.confirm - last) / batch)
-    if adaptive and _PART_BATCHES * kept > budget:
+    if adaptive and _BATCHES_PART * kept > budget:
         kept = max(0, kept - batch)
     return kept if kept < budget - used or used else 0
 

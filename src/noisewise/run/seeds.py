@@ -34,7 +34,7 @@ from noisewise._types import FloatArray
 INDEPENDENT, COMMON, AUTO = MODES = ("independent", "common", "auto")
 #: Seeds lie below this: they are non-negative in 32 bits with and without a sign.
 BELOW = 2**31
-#: The first rounds, and two of so many that follow, are compared.
+#: The first four rounds are compared, and two of every 24 that follow.
 _FIRST, _EVERY = 4, 24
 #: Rounds that the budget must still pay for before the first comparison, and before later ones.
 _LEAST_ROUNDS, _LEAST_LATER = 40, 8
