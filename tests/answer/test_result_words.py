@@ -34,6 +34,7 @@ def run(**changes: Any) -> Any:
         "evidence": SimpleNamespace(reevaluations=0, misranking=NAN),
         "best_x": np.zeros(1),
         "best_value": 1.0,
+        "time_up": False,
     }
     return SimpleNamespace(**(usual | changes))
 

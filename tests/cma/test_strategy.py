@@ -140,27 +140,27 @@ def test_a_covariance_beyond_repair_starts_again(model: Covariance, bad: float) 
     X[0] = bad
     with np.errstate(all="ignore"):
         new = model.update(
-            state.covariance, 0.5, model.rates(3, 3.0), state.p_c, Log().weights(6), X
+            state.covariance, 0.5, model.rates(3, 3.0), state.p_c, Log().weights(6), X, None, 0.0
         )
     if model == Full():  # decomposed when it is due
-        still = np.zeros((6, 3))
-        new = Full(laziness=0.0).update(new, 0.5, model.rates(3, 3.0), state.p_c, np.ones(6), still)
+        given = (new, 0.5, model.rates(3, 3.0), state.p_c, np.ones(6), np.zeros((6, 3)), None, 0.0)
+        new = Full(laziness=0.0).update(*given)
     assert np.isfinite(model.stretch(new, np.ones((1, 3)))).all()
 
 
 def test_a_covariance_that_vanishes_starts_again() -> None:
     for model in MODELS[1:]:
         state = model.start(2)
-        new = model.update(
-            state, 0.0, model.rates(2, 2.0), np.zeros(2), np.ones(3) / 3, np.zeros((3, 2))
-        )
+        given = (np.zeros(2), np.ones(3) / 3, np.zeros((3, 2)), None, 0.0)
+        new = model.update(state, 0.0, model.rates(2, 2.0), *given)
         np.testing.assert_array_equal(new.D, [1.0, 1.0])
 
 
 def test_a_degenerate_covariance_is_lifted() -> None:
     Y = np.array([[1.0, 0.0], [2.0, 0.0]])
     for model in MODELS[1:]:
-        new = model.update(model.start(2), 0.0, model.rates(2, 2.0), np.zeros(2), np.ones(2), Y)
+        given = (np.zeros(2), np.ones(2), Y, None, 0.0)
+        new = model.update(model.start(2), 0.0, model.rates(2, 2.0), *given)
         assert new.D.min() > 0.0
         assert new.D.max() / new.D.min() <= 1.1e7
 
@@ -262,5 +262,5 @@ def test_a_slow_diagonal_differs_from_the_diagonal_in_its_rates_only() -> None:
     assert slow.rates(40, 4.5) == full_rates(40, 4.5)
     assert slow.rates(40, 4.5).c_mu < 0.1 * fast.rates(40, 4.5).c_mu
     before = fast.start(3)
-    given = (0.9, fast.rates(3, 2.0), np.ones(3), np.full(4, 0.25), np.ones((4, 3)))
+    given = (0.9, fast.rates(3, 2.0), np.ones(3), np.full(4, 0.25), np.ones((4, 3)), None, 0.0)
     np.testing.assert_array_equal(slow.update(before, *given).C, fast.update(before, *given).C)
