@@ -18,6 +18,7 @@ from noisewise_bench.reliability import (
     hostile,
     kills,
     load,
+    plain,
     utilisation,
     workers,
 )
@@ -230,6 +231,37 @@ def test_real_workers_are_busy(
     [[method, times, used]] = rows(capsys.readouterr().out)
     assert [method, times] == ["cma-es", "equal"]
     assert 1 < int(used.rstrip("%")) <= 100
+
+
+@pytest.mark.parametrize("where", ["processes, 8", "dask, 64 slots", "optuna, 32 jobs"])
+def test_runs_are_timed_against_plain_futures_of_the_same_calls(
+    where: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by how much: this machine may be busy with other things."""
+    monkeypatch.setitem(plain.PLACES, where, 4)
+    main(["plain", "--places", where, "--waves", "5", "--seconds", "0.01", "--grown", "0"])
+    [[name, evaluations, seconds, others, ratio]] = rows(capsys.readouterr().out)
+    assert (name, evaluations) == (where, "20")
+    assert float(seconds) >= 0.0
+    assert float(others) >= 0.0
+    assert float(ratio) > 0.2
+
+
+def test_many_workers_on_a_virtual_clock(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["scale", "--workers", "200", "--waves", "20"])
+    [[workers, evaluations, clock, busy, regret, cost]] = rows(capsys.readouterr().out)
+    assert (workers, evaluations) == ("200", "4000")
+    assert 1.0 <= float(clock) < 1.03
+    assert 50 < int(busy.rstrip("%")) <= 100
+    assert float(regret) < 45.0  # that of the start is 90
+    assert float(cost) > 0.0
+
+
+def test_a_cluster_that_grows_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain, "GROWS", (2, 6))
+    found = plain.grown(80, 0.05)
+    assert (found.where, found.evaluations) == ("dask, 2 -> 6 slots", 60)
+    assert found.seconds > found.plain
 
 
 def test_memory_stays_flat_and_large_problems_do_not_surprise() -> None:

@@ -257,6 +257,7 @@ def compared(
         Column("median", fixed, "median log10 regret"),
         Column("worst", decades, "worst run, above the median of the others"),
         Column("lost", meaning="runs that ended above their start"),
+        Column("lost there", meaning="the same of the others"),
     )
     rows = []
     groups: dict[tuple[Any, ...], list[tuple[Done, Done]]] = {}
@@ -272,9 +273,9 @@ def compared(
         b = [_log(getattr(one, at)) for _, one in ours]
         difference, se = _mean(np.subtract(a, b).tolist())
         median, worst = float(np.median(a)), max(a) - float(np.median(b))
-        lost = sum(one.regret > one.start for one, _ in ours)
-        whole = "all" in about
-        rows.append((*about, len(ours), difference, se, median, math.nan if whole else worst, lost))
+        lost = [sum(pair[i].regret > pair[i].start for pair in ours) for i in (0, 1)]
+        worst = math.nan if "all" in about else worst
+        rows.append((*about, len(ours), difference, se, median, worst, *lost))
     return Table(title, columns, tuple(rows))
 
 

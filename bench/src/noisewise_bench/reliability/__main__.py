@@ -18,6 +18,7 @@ from noisewise_bench.reliability import (
     hostile,
     kills,
     load,
+    plain,
     resume,
     utilisation,
     workers,
@@ -31,6 +32,12 @@ def _utilisation(args: argparse.Namespace) -> Iterator[str]:
         yield f"| {m.method} | {m.times} | {m.utilisation:.0%} |"
 
 
+def _plain(args: argparse.Namespace) -> Iterator[str]:
+    yield from plain.table(plain.timed(args.places, args.waves, args.seconds))
+    if args.grown:
+        yield from list(plain.table(iter([plain.grown(args.grown, args.seconds)])))[2:]
+
+
 def _price(args: argparse.Namespace) -> Iterator[str]:
     yield "| method | noise | workers wait | log10 regret, against batches | utilisation |"
     yield "|---|---|---|---|---|"
@@ -38,6 +45,17 @@ def _price(args: argparse.Namespace) -> Iterator[str]:
         yield (
             f"| {p.method} | {p.noise} | {p.way} | {p.regret:+.2f} ± {p.error:.2f} "
             f"| {p.utilisation:.0%} |"
+        )
+
+
+def _scale(args: argparse.Namespace) -> Iterator[str]:
+    yield "| workers | evaluations | clock over greedy | busy | regret | CPU ms per evaluation |"
+    yield "|---|---|---|---|---|---|"
+    for n in args.workers:
+        s = utilisation.scaled(n, args.waves)
+        yield (
+            f"| {s.workers} | {s.evaluations} | {s.clock:.3f} | {s.busy:.0%} | {s.regret:.2g} "
+            f"| {s.cost:.2f} |"
         )
 
 
@@ -116,9 +134,17 @@ def main(argv: list[str] | None = None) -> None:
     sub.add_argument("--dimension", type=int, default=10, help="coordinates (10)")
     sub.add_argument("--budget", type=int, default=320, help="evaluations of each run (320)")
     sub.add_argument("--seconds", type=float, default=0.6, help="of an evaluation (0.6)")
+    sub = command("plain", _plain, "real workers against plain futures of the same calls")
+    sub.add_argument("--places", nargs="+", choices=tuple(plain.PLACES), default=plain.PLACES)
+    sub.add_argument("--waves", type=int, default=20, help="evaluations per worker (20)")
+    sub.add_argument("--seconds", type=float, default=1.0, help="of an evaluation (1)")
+    sub.add_argument("--grown", type=int, default=400, help="evaluations of a cluster that grows")
     sub = command("price", _price, "what it costs that nobody waits, on a virtual clock")
     sub.add_argument("--dimension", type=int, default=10, help="coordinates (10)")
     sub.add_argument("--seeds", type=int, default=8, help="runs per function (8)")
+    sub = command("scale", _scale, "thousands of workers, on a virtual clock")
+    sub.add_argument("--workers", type=int, nargs="+", default=[1000], help="(1000)")
+    sub.add_argument("--waves", type=int, default=60, help="evaluations per worker (60)")
     sub = command("kills", _kills, "kill the driver at random moments")
     sub.add_argument("--kills", type=int, default=200, help="kill -9 in all (200)")
     _seed(sub, 0)

@@ -103,6 +103,37 @@ def price(d: int, budget: int, seeds: int, sd: float = 0.5) -> Iterator[Price]:
                 )
 
 
+@dataclass(frozen=True)
+class Scaled:
+    """A run with very many workers on a virtual clock: seconds over those of greedy workers, how
+    busy these were, the noise-free regret, and CPU milliseconds of the library per evaluation."""
+
+    workers: int
+    evaluations: int
+    clock: float
+    busy: float
+    regret: float
+    cost: float
+
+
+def scaled(workers: int, waves: int) -> Scaled:
+    """Sphere with strong noise, d = 10, `auto`; log-normal times, standard deviation 0.8 of the
+    logarithm."""
+    budget, rng = workers * waves, np.random.default_rng(0)
+    opt = nw.Optimizer(np.full(10, 3.0), sigma0=1.0, budget=budget, rng=1, workers=workers)
+
+    def noisy(x: Any) -> float:
+        return float(x @ x * np.exp(rng.standard_normal()))
+
+    began = time.process_time()
+    shift = virtual.run(
+        opt, noisy, lambda x, _: float(np.exp(0.8 * rng.standard_normal() - 0.32)), workers
+    )
+    cost = 1e3 * (time.process_time() - began) / budget
+    regret = float(shift.result.x @ shift.result.x)
+    return Scaled(workers, budget, shift.seconds / shift.greedy, shift.utilisation, regret, cost)
+
+
 def _shift(
     fun: Any, noise: float, seed: int, d: int, budget: int, sd: float, method: str, given: Any
 ) -> virtual.Shift:
