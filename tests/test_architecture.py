@@ -31,7 +31,7 @@ ORDER = [
     {"answer"},
     {"executors"},
     {"loop"},
-    {"report", "command", "integrations", "policy"},
+    {"report", "auditing", "command", "integrations", "policy"},
 ]
 #: The one path to the objective knows nothing of what happens to its values.
 EXECUTORS_MAY = ORDER[0] | {"problem"}

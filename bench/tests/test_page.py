@@ -15,7 +15,10 @@ from test_score import row
 
 from browser import CHROMIUM, Browser
 from noisewise_bench import figures
+from noisewise_bench import page as page_module
 from noisewise_bench.page import page, panels
+from noisewise_bench.score import Rank
+from noisewise_bench.tables import Column, Table
 from noisewise_bench.task import Row
 
 HOSTILE = [
@@ -206,3 +209,21 @@ def test_it_can_be_read_on_a_phone(browser: Browser) -> None:
         ".map(e => parseFloat(getComputedStyle(e).fontSize))"
     )
     assert min(sizes) >= 12
+
+
+def test_who_won_is_said_first_and_the_first_table_is_narrow() -> None:
+    def rank(method: str, mean: float, first: int) -> Rank:
+        return Rank((), "recommended", method, 10, mean, mean, first)
+
+    said = page_module._won([rank("a", 1.2, 8), rank("b", 1.8, 2)])
+    assert said == (
+        "a has the best mean rank of 2 methods, 1.20, before b (1.80), and is first in 8 of 10 "
+        "runs."
+    )
+    assert page_module._won([rank("a", 1.5, 5), rank("b", 1.5, 5)]) == (
+        "a and b have the same mean rank, 1.50."
+    )
+    table = Table("t", (Column("n"), Column("sign"), Column("wins")), ((1, 2, 3),))
+    short = page_module._without(table, page_module._ASIDE)
+    assert [column.name for column in short.columns] == ["n", "wins"]
+    assert short.rows == ((1, 3),)

@@ -8,6 +8,7 @@ from noisewise import executors, methods, policy, space
 from noisewise import report as report  # registers how results are drawn
 from noisewise.answer.recommendation import Recommendation
 from noisewise.answer.result import Result
+from noisewise.auditing.audit import Audit, audit
 from noisewise.errors import CheckpointError, EvaluationError
 from noisewise.loop.minimize import minimize
 from noisewise.loop.optimizer import Optimizer
@@ -18,6 +19,7 @@ from noisewise.problem.trial import Trial
 
 __version__ = "0.3.0.dev0"
 __all__ = [
+    "Audit",
     "CheckpointError",
     "EvaluationError",
     "Optimizer",
@@ -26,6 +28,7 @@ __all__ = [
     "Result",
     "Space",
     "Trial",
+    "audit",
     "executors",
     "list_methods",
     "methods",

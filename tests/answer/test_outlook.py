@@ -12,13 +12,7 @@ import pytest
 
 import noisewise as nw
 from noisewise._types import FloatArray
-from noisewise.answer.outlook import (
-    Outlook,
-    RunnerUp,
-    _noise_of_pairs,
-    _noise_share,
-    _runner_up,
-)
+from noisewise.answer.outlook import Outlook, RunnerUp, _noise_of_pairs, _noise_share, _runner_up
 from noisewise.answer.sentences import misranking_shown
 from noisewise.measured.estimate import Estimate
 from noisewise.measured.evidence import Recent

@@ -82,7 +82,7 @@ def test_a_program_is_tuned(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(lines) == 10  # one line per tenth, no animation
     assert "\r" not in err
     assert "\x1b" not in out + err
-    assert re.search(r"120/120  f ≈ 0\.\d+  population 1  00:00 left", err)
+    assert re.search(r"120/120  f ≈ 0\.\d+ ± 0\.\d+  population 1  00:00 left", err)
     found = shown(capsys)
     assert abs(found["recommended"]["x"] - 0.3) < 0.2
     assert abs(found["recommended"]["n"] - 7) <= 3
@@ -96,7 +96,7 @@ def test_the_bar_says_how_noisy_ranks_are(capsys: pytest.CaptureFixture[str]) ->
     """A strategy re-evaluates candidates; a model, which keeps so short a run, does not."""
     assert tune("--confirm", "6", "--method", "watchful", program=NOISY, budget=120) == 0
     assert re.search(
-        r"120/120  f ≈ 0\.\d+  population \d+  .*(n=|re-evaluations).*  00:00 left",
+        r"120/120  f ≈ 0\.\d+ ± 0\.\d+  population \d+  .*(n=|re-evaluations).*  00:00 left",
         capsys.readouterr().err,
     )
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import noisewise as nw
+from noisewise.answer.importance import modelled
 from noisewise.methods import CMAES, GP, Auto, Method
 from noisewise.report import facts
 from noisewise.report.evaluations import as_csv
 from noisewise.report.evaluations import of as evaluations_of
-from noisewise.report.importance import modelled
 from noisewise.report.page import page
 from noisewise.space import Float, Int, Space
 
@@ -154,7 +154,7 @@ def test_what_mattered() -> None:
             assert p is not None
             value = 2.0 * (p["b"] == "y") + 0.6 * p["a"] + 0.1 * float(rng.normal())
             opt.tell(trial.id, value)
-    found = {one.name: one for one in modelled(opt, space)}
+    found = {one.name: one for one in modelled(opt.in_charge, opt.state, space)}
     assert list(found)[:2] == ["b", "a"]
     assert found["b"].clear
     assert not found["d"].clear

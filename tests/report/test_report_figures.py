@@ -42,16 +42,17 @@ def test_every_evaluation_is_listed_once(method: str, confirm: object) -> None:
     assert seen.missing == 0
     assert seen.number.tolist() == list(range(1, 91))
     assert np.nanmin(seen.values) == opt.result().fun_best_observed
-    kept = seen.values[np.array(seen.purpose) == "confirmation"]
+    here = (opt.result().x == seen.X).all(axis=1)  # it may have measured an earlier answer
+    kept = seen.values[here & (np.array(seen.purpose) == "confirmation")]
     if opt.result().estimate == "mean":
         assert kept.mean() == pytest.approx(opt.result().fun)
 
 
 def test_a_long_run_keeps_the_newest() -> None:
-    opt = ended(12000, 0.1, CMAES())
+    opt = ended(30000, 0.1, CMAES())
     seen = evaluations.of(opt._run, -1.0)
-    assert 0 < seen.missing < 12000 - 7000
-    assert seen.number[-1] == 12000
+    assert seen.missing == 30000 - 200_000 // 9
+    assert seen.number[-1] == 30000
     assert np.nanmax(seen.values) < 1.0  # the sign is turned
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from noisewise_bench import figures, tables
 from noisewise_bench.figures import Look, Panel
 from noisewise_bench.profiles import has_curves
-from noisewise_bench.score import Comparison, compare, ranks
+from noisewise_bench.score import Comparison, Rank, compare, ranks
 from noisewise_bench.sheets import MEANING, Sheet, sheets
 from noisewise_bench.tables import Column, Table
 from noisewise_bench.task import Row
@@ -21,6 +21,8 @@ from noisewise_bench.task import Row
 TEMPLATE = Path(__file__).with_name("page.html")
 #: Metrics of a page, in order: what a user gets first, what published tables used second.
 SECTIONS = ("recommended", "best-evaluated")
+#: Columns that the first table leaves to the one with all of them.
+_ASIDE = ("ties", "failed", "log10", "sign", "overhead", "mean", "mean low", "mean high")
 
 
 def page(rows: Sequence[Row], reference: str, title: str) -> str:
@@ -114,17 +116,51 @@ def _metric(rows: Sequence[Row], metric: str, reference: str, look: Look) -> str
         return ""
     comparisons = compare(groups, reference)
     marked = sorted({method for sheet in groups for method in sheet.uncharged})
-    parts = [f"<p>{html.escape(_title(MEANING[metric]))}.</p>"]
-    if comparisons:
-        parts.append(_table(tables.comparison_table(comparisons, marked)))
+    placed = [rank for sheet in groups for rank in ranks(sheet)]
+    parts = [f"<p><strong>{html.escape(_won(placed))}</strong></p>" if placed else ""]
+    parts.append(f"<p>{html.escape(_title(MEANING[metric]))}.</p>")
+    compared = tables.comparison_table(comparisons, marked) if comparisons else None
+    if compared is not None:
+        parts.append(_table(_without(compared, _ASIDE)))
     for name, found in _panels(rows, metric, comparisons, look).items():
         if found:
             parts.append(f"<h3>{_title(name)}</h3>{_figures(found)}")
-    if placed := [rank for sheet in groups for rank in ranks(sheet)]:
+    if placed:
         parts.append(_table(tables.rank_table(placed)))
+    if compared is not None:
+        shown = replace(compared, title=f"{compared.title}, all columns")
+        parts.append(f"<details><summary>All columns</summary>{_table(shown)}</details>")
     by_function = sheets(rows, metric, by=("suite", "function", "dimension", "budget"))
     parts.append(_table(tables.median_table(by_function)))
     return "\n".join(parts)
+
+
+def _won(placed: Sequence[Rank]) -> str:
+    """Which method has the best mean rank over everything, in a sentence."""
+    sums: dict[str, tuple[float, int, int]] = {}
+    for rank in placed:
+        total, n, first = sums.get(rank.method, (0.0, 0, 0))
+        sums[rank.method] = (total + rank.n * rank.mean, n + rank.n, first + rank.first)
+    order = sorted(sums, key=lambda method: sums[method][0] / sums[method][1])
+    means = [sums[method][0] / sums[method][1] for method in order]
+    _, n, first = sums[order[0]]
+    if len(order) > 1 and means[0] == means[1]:
+        return f"{order[0]} and {order[1]} have the same mean rank, {means[0]:.2f}."
+    second = f", before {order[1]} ({means[1]:.2f})" if len(order) > 1 else ""
+    return (
+        f"{order[0]} has the best mean rank of {len(order)} methods, {means[0]:.2f}{second}, and "
+        f"is first in {first} of {n} runs."
+    )
+
+
+def _without(table: Table, names: Sequence[str]) -> Table:
+    """The table without some of its columns."""
+    kept = [j for j, column in enumerate(table.columns) if column.name not in names]
+    return replace(
+        table,
+        columns=tuple(table.columns[j] for j in kept),
+        rows=tuple(tuple(row[j] for j in kept) for row in table.rows),
+    )
 
 
 def _table(table: Table) -> str:

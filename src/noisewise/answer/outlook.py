@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from noisewise._types import FloatArray
 from noisewise.measured import estimate as estimates
 from noisewise.measured.estimate import Estimate
 from noisewise.measured.evidence import Recent
@@ -81,6 +79,8 @@ class Outlook:
     noise_elsewhere: float = math.nan
     #: Standard deviation of the values of the search, without the noise.
     spread: float = math.nan
+    #: While the point is not measured: standard error of what the method takes for its value.
+    error: float = math.nan
 
     @property
     def noise(self) -> float:
@@ -88,6 +88,13 @@ class Outlook:
         found = self.estimate
         known = found.kind in ("mean", "exact", "typical")
         return found.se * math.sqrt(found.n) if known else math.nan
+
+    @property
+    def swapped(self) -> float:
+        """How often noise swaps two of the newest candidates that the search compared, each
+        measured once: 0 without noise, 1/2 where there is nothing else. For normal values, from the
+        share of the noise in their variance; nan if it is not known."""
+        return math.asin(math.sqrt(self.noise_share)) / math.pi
 
     def width_after(self, more: int) -> float:
         """Length of the interval to expect if ``more`` evaluations measured the same point."""
@@ -178,7 +185,9 @@ class Outlook:
             return ""
         if self.estimate.kind == "exact":
             return "no noise was seen: re-evaluations agree"
-        return f"the standard deviation of the noise is {self.noise:.2g} at this point"
+        said = f"the standard deviation of the noise is {self.noise:.2g} at this point"
+        part = _part(self.swapped)
+        return f"{said}: it puts {part} of the pairs of new candidates in the wrong order"
 
     def _more(self, more: int | None) -> str:
         more, width = more or self.budget, self.estimate.width
@@ -192,6 +201,10 @@ class Outlook:
         if longer < width:
             said += f"; a search with {more} more would end with a length of about {longer:.2g}"
         return said
+
+
+def _part(share: float) -> str:
+    return "less than 1 %" if share < 0.01 else f"{100.0 * share:.0f} %"
 
 
 def of(search: Search, found: Estimate) -> Outlook:
@@ -214,7 +227,8 @@ def of(search: Search, found: Estimate) -> Outlook:
     share = _noise_share(run.evidence.recent, out.noise**2 / repeats)
     model = search.method.explain(run.memory).predictions if search.done else None
     elsewhere = _noise_of_pairs(run.evidence.recent)
-    out = replace(out, noise_elsewhere=elsewhere)
+    error = math.nan if found.n else search.method.recommend(run.memory).se
+    out = replace(out, noise_elsewhere=elsewhere, error=error)
     return replace(
         out,
         # The noise of this point says nothing about that of other ones.
@@ -276,66 +290,3 @@ def _noise_of_pairs(seen: Recent) -> float:
     both = np.concatenate(pairs)
     d = np.diff(both[np.isfinite(both).all(axis=1)])
     return float(np.sqrt(0.5 * np.mean(d * d))) if len(d) >= ENOUGH else math.nan
-
-
-def estimated(
-    value: float, interval: tuple[float, float], kind: str, n: int = 0, failed: int = 0
-) -> str:
-    """An estimate with its interval, the same on every surface; ``failed`` of ``n`` evaluations
-    behind it failed.
-
-    >>> estimated(0.123456, (0.1, 0.2), "mean")
-    '0.12 (95 % interval 0.1 to 0.2)'
-    >>> estimated(0.123456, (0.1, 0.2), "mean", 10, 5)
-    '0.12 (95 % interval 0.1 to 0.2, of the 5 successes in 10)'
-    """
-    if kind == "exact":
-        return f"{value:.6g} (exact: {n - failed} values of this point agree)"
-    if kind == "typical" and interval[0] == interval[1]:
-        return f"{value:.6g} (typical: values of this point agree but for outliers)"
-    if math.isnan(interval[0]):
-        return f"{value:.4g} (not measured)" if kind == "unknown" else f"{value:.6g}"
-    what = {"median": "median, ", "typical": "without outliers, "}.get(kind, "")
-    about = f", of the {n - failed} successes in {n}" if failed else ""
-    said, low, high = rounded(value, interval)
-    return f"{said} ({what}95 % interval {low} to {high}{about})"
-
-
-def constrained(
-    means: FloatArray, errors: FloatArray, chance: float, names: Sequence[str] = ()
-) -> str:
-    """Estimates of measured constraints, as they are by name or each at most 0, and the
-    probability that all are met; ± is a standard error.
-
-    >>> constrained(np.array([-0.1]), np.array([0.02]), 1.0)
-    '-0.1 ± 0.02 (at most 0), met with probability 1'
-    """
-    if not len(means):
-        return "never measured"
-    said = ", ".join(names or [f"{g:.3g} ± {s:.2g}" for g, s in zip(means, errors, strict=True)])
-    if not names:
-        said += " (each at most 0)" if len(means) > 1 else " (at most 0)"
-    return f"{said}, met with probability {chance:.2g}"
-
-
-#: Larger numbers are written with an exponent.
-_PLAIN = 1e6
-
-
-def rounded(value: float, interval: tuple[float, float]) -> tuple[str, str, str]:
-    """Value and ends with as many digits as the length of the interval justifies.
-
-    >>> rounded(1234.5, (700.0, 2000.0))
-    ('1200', '700', '2000')
-    """
-    width = interval[1] - interval[0]
-    said, low, high = (_digits(one, width) for one in (value, *interval))
-    return said, low, high
-
-
-def _digits(value: float, width: float) -> str:
-    if not width > 0.0 or not math.isfinite(width):
-        return f"{value:.6g}"
-    digits = 2 + math.floor(math.log10(max(abs(value), width))) - math.floor(math.log10(width))
-    said = f"{value:.{min(max(digits, 2), 12)}g}"
-    return f"{float(said):.0f}" if "e+" in said and abs(value) < _PLAIN else said

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.answer import options, outlook, today
+from noisewise.answer import options, outlook, today, written
 from noisewise.answer.sentences import counted
 from noisewise.answer.snapshot import Snapshot
 from noisewise.answer.today import Setting
@@ -23,8 +23,10 @@ SHOWN_BY: dict[str, Callable[[Any], Any]] = {}
 class Result(dict[str, Any]):
     """Result of a run: a dictionary whose entries are attributes, too.
 
+    params
+        The recommended values by name, where the problem has a ``space``.
     x
-        The recommended point.
+        The recommended point; with a ``space``, its place in the unit cube.
     fun, fun_se, interval
         An estimate of the expected value at ``x``, its standard error and a 95 % interval, from
         evaluations of ``x`` that were kept for this and did not choose it. With ``confirm=0``
@@ -53,6 +55,16 @@ class Result(dict[str, Any]):
     outlook
         What else is known about the answer, and what more evaluations would buy: a
         `noisewise.answer.outlook.Outlook`; `summary` says it in sentences.
+    evaluations
+        Every evaluation, as columns by name that ``pandas.DataFrame(r.evaluations)`` takes: its
+        number, what it was for (``kind``, as of `noisewise.Trial`), the generation under way, the
+        point (x1, x2, ... or the parameters by name, None where one does not apply), ``value``
+        (nan: it failed), ``se`` (nan: not known), ``seed`` (None: none was given) and ``failed``.
+        A long run keeps its newest, 200,000 numbers in all.
+    importance
+        How much each parameter matters, as columns: ``parameter``, ``share``, ``clear`` (whether
+        it is told apart from chance) and ``of``, what it is a share of: the ``"variance"`` of a
+        model, or the ``"ranks"`` of candidates.
     history, diagnostics
         Dictionaries of arrays, one entry per generation.
     warnings
@@ -90,6 +102,8 @@ class Result(dict[str, Any]):
     n_confirmations: int
     n_confirmations_failed: int
     outlook: outlook.Outlook
+    evaluations: dict[str, list[Any]]
+    importance: dict[str, list[Any]]
     history: dict[str, FloatArray]
     diagnostics: dict[str, FloatArray]
     warnings: list[str]
@@ -209,7 +223,7 @@ class Result(dict[str, Any]):
         return [*super().__dir__(), *self]
 
     def __repr__(self) -> str:
-        answer = ("params", str(self.params)) if "options" in self else ("x", _array(self.x))
+        answer = ("params", str(self.params)) if "params" in self else ("x", _array(self.x))
         rows = [
             answer,
             ("fun", self._value()),
@@ -237,10 +251,10 @@ class Result(dict[str, Any]):
     def _value(self) -> str:
         """``fun`` with its interval."""
         n, failed = self.n_confirmations, self.n_confirmations_failed
-        return outlook.estimated(self.fun, self.interval, self.estimate, n, failed)
+        return written.estimated(self.fun, self.interval, self.estimate, n, failed)
 
     def _constraints(self) -> str:
-        return outlook.constrained(self.constraints, self.constraints_se, self.p_feasible)
+        return written.constrained(self.constraints, self.constraints_se, self.p_feasible)
 
     def summary(self, more: int | None = None) -> str:
         """The answer, how sure it is, and what ``more`` evaluations would buy, as text; ``more`` is
@@ -258,7 +272,9 @@ class Result(dict[str, Any]):
             lines.append(f"constraints: {self._constraints()}")
         lines += today.sentences(self) if "verdict" in self else []
         if "options" in self:
-            lines = [f"params: {self.params}", *lines, *options.lines(self.options)]
+            lines += options.lines(self.options)
+        if "params" in self:
+            lines.insert(0, f"params: {self.params}")
         lines += self.outlook.sentences(more)
         lines += [f"warning: {text}" for text in self.warnings]
         return "\n".join(lines)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.answer import options, outlook, sentences, today
+from noisewise.answer import evaluations, importance, options, outlook, sentences, today
 from noisewise.answer.today import Today
 from noisewise.measured.estimate import Estimate
 from noisewise.methods.method import Explanation
@@ -45,13 +45,18 @@ class Snapshot:
         with self._lock:
             if self._view is not None and name not in self._known:
                 self._known[name] = _ENTRIES[name](self._view)
+            if name == _DEFERRED and callable(self._known[name]):
+                self._known[name] = self._known[name]()
             return self._known[name]
 
     def complete(self) -> None:
         """Compute all entries: the run is about to change."""
         with self._lock:
             for name in self.names:
-                self.entry(name)
+                if name == _DEFERRED and self._view is not None:
+                    self._known.setdefault(name, _ENTRIES[name](self._view))
+                else:
+                    self.entry(name)
             self._view = None
 
 
@@ -194,6 +199,8 @@ _ENTRIES: dict[str, Callable[[View], Any]] = {
     "n_confirmations": lambda v: v.best.n + v.best.failures,
     "n_confirmations_failed": lambda v: v.best.failures,
     "outlook": lambda v: outlook.of(v.search, v.best),
+    "evaluations": lambda v: evaluations.deferred(v.run, v.space),
+    "importance": lambda v: importance.table(v.search.method, v.run, v.space),
     "history": lambda v: v.history,
     "diagnostics": lambda v: v.explained.diagnostics,
     "warnings": lambda v: v.warnings,
@@ -209,6 +216,8 @@ _ENTRIES: dict[str, Callable[[View], Any]] = {
     "params_best_observed": lambda v: v.params(v.best_observed),
     "options": lambda v: v.options,
 } | {name: _of_today(entry) for name, entry in today.ENTRIES.items()}
+#: Made when it is asked for even where the run goes on: it may be long.
+_DEFERRED = "evaluations"
 _LIMITED = ("constraints", "constraints_se", "feasible", "p_feasible")
 _NAMED = ("params", "params_best_observed")
 _LISTED = ("options",)

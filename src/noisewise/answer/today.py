@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from noisewise._types import FloatArray
-from noisewise.answer.outlook import rounded
+from noisewise.answer.written import rounded
 from noisewise.measured.intervals import Estimate, exact
 from noisewise.run import comparing, comparison
 from noisewise.run.comparison import CHALLENGER, INCUMBENT

@@ -195,7 +195,7 @@ class EvolutionStrategy(Method):
 
     def recommend(self, memory: Any) -> Recommended:
         """The mean of the search distribution: no single lucky draw can carry it away."""
-        return Recommended(memory.state.mean, mean_of(memory.around))
+        return Recommended(memory.state.mean, *mean_and_error(memory.around))
 
     def distribution(self, memory: Any) -> Distribution:
         state = memory.state
@@ -269,6 +269,13 @@ def first_state(strategy: Strategy, setup: Setup, distribution: Distribution | N
     if distribution is None:
         return strategy.start(setup.mean, setup.sigma)
     return strategy.start(distribution.mean, distribution.sigma, distribution.C)
+
+
+def mean_and_error(values: FloatArray) -> tuple[float, float]:
+    """Mean of the successful ``values`` and its standard error, nan for fewer than two."""
+    good = values[np.isfinite(values)]
+    few = len(good) < 2
+    return mean_of(good), math.nan if few else float(good.std(ddof=1)) / math.sqrt(len(good))
 
 
 def mean_of(values: FloatArray) -> float:

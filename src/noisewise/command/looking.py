@@ -6,12 +6,15 @@ import argparse
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 import noisewise as nw
 from noisewise import methods
 from noisewise._check import integer
+from noisewise.auditing.sentences import as_data
 from noisewise.command.streams import say, write_page
 from noisewise.command.watch import Watch
+from noisewise.problem.space import Space
 from noisewise.report import facts, text
 from noisewise.report.evaluations import as_csv
 from noisewise.report.page import page
@@ -46,6 +49,30 @@ def report(args: argparse.Namespace) -> int:
         write_page(table, as_csv(found.evaluations, found.space))
     write_page(out, page(found, nw.__version__))
     print(out)
+    return 0
+
+
+def audit_options(add: Any) -> None:
+    """The options of ``noisewise audit``, given to ``add``."""
+    add("study", help="a table (CSV), or the URL of an Optuna storage, such as sqlite:///file")
+    add("--param", action="append", default=[], metavar="NAME=RANGE", help="a column's range")
+    add("--value", metavar="COLUMN", help="the column of the values (value)")
+    add("--maximize", action="store_true", help="larger values are better")
+    add("--more", type=int, metavar="N", help="what N more evaluations would buy (as many again)")
+    add("--out", metavar="FILE", help="also write a page, with figures")
+    add("--json", action="store_true", help="for scripts")
+
+
+def audit(args: argparse.Namespace) -> int:
+    """Print what a finished study is worth."""
+    space = Space.parse(args.param) if args.param else None
+    found = nw.audit(args.study, space, args.maximize, value=args.value)
+    if args.out is not None:
+        if Path(args.out).resolve() == Path(args.study).resolve():
+            raise ValueError(f"--out must differ from the table, got {args.out}")
+        found.page(args.out)
+    more = None if args.more is None else integer("--more", args.more, 1)
+    print(json.dumps(as_data(found)) if args.json else found.summary(more))
     return 0
 
 

@@ -110,6 +110,10 @@ def _parser() -> argparse.ArgumentParser:
     add = _command(commands, "watch", "serve the page of a run while it goes on", looking.watch)
     add("run", help="the run's file; it may appear later")
     add("--port", type=int, default=0, metavar="N", help="port to serve on (default: any free one)")
+    add = _command(
+        commands, "audit", "say what a finished study of any tool is worth", looking.audit
+    )
+    looking.audit_options(add)
     add = _command(commands, "methods", "list the methods", looking.list_methods)
     add("--json", action="store_true", help="for scripts")
     commands.add_parser("bench", help="compare methods on noisy problems whose truth is known")
@@ -176,8 +180,7 @@ def _tune_parser(commands: Any) -> None:
         nargs="+",
         default=[],
         metavar="NAME=VALUE",
-        help="today's setting: the search starts there, and two fifths of the budget measure it "
-        "beside what is found, which must be better to be recommended",
+        help="today's setting, which is measured beside what is found and must be beaten by it",
     )
     add("--watch", action="store_true", help="serve the page of the run while it goes on")
     add("--batch", type=int, metavar="N", help="wait for N evaluations before the next N begin")

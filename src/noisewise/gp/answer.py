@@ -68,7 +68,15 @@ def recommend(memory: Memory) -> Recommended:
     model = modelled(memory)
     x = favourite(memory, model.posterior)
     mean, var = model.posterior.predict(x[None])
-    return Recommended(x, model.expected(float(mean[0]), float(var[0]))[0])
+    return Recommended(x, *model.expected(float(mean[0]), float(var[0])))
+
+
+def noise(memory: Memory) -> float:
+    """Standard deviation of the noise at the favourite, in the user's units."""
+    model = modelled(memory)
+    x = favourite(memory, model.posterior)
+    mean, _ = model.posterior.predict(x[None])
+    return model.raw(float(mean[0]), model.posterior.noise())[1]
 
 
 def favourite(memory: Memory, process: Posterior) -> FloatArray:

@@ -10,6 +10,8 @@ from typing import Any
 
 from noisewise import executors, methods
 from noisewise._check import arguments, check_seed, flag, one_of, shown, suggesting
+from noisewise._types import Bounds, Data, Rng, Start
+from noisewise.answer import evaluations
 from noisewise.answer.result import SHOWN_BY, Result
 from noisewise.executors import Evaluator
 from noisewise.loop import fingerprint, outcomes
@@ -26,33 +28,35 @@ from noisewise.run.seeds import MODES
 @suggesting
 def minimize(
     fun: Callable[..., Any],
-    x0: Any = None,
+    x0: Start = None,
     *,
     budget: float,
-    bounds: Any = None,
+    bounds: Bounds = None,
     space: Space | Mapping[str, Any] | None = None,
-    sigma0: float | None = None,
     method: str | Method = "auto",
-    rng: Any = None,
-    args: tuple[Any, ...] = (),
-    vectorized: bool = False,
-    workers: int = 1,
-    executor: Any = None,
-    on_error: str = "raise",
-    confirm: float | str = "auto",
-    target: str = "mean",
-    callback: Callable[[Result], Any] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    extra: Mapping[str, Any] | None = None,
-    progress: bool = False,
-    data: Any = None,
-    seeds: str | None = None,
-    interrupt: str = "raise",
+    rng: Rng = None,
     maximize: bool = False,
-    batch: int | None = None,
+    workers: int = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
+    # more
+    sigma0: float | None = None,
     constraints: Callable[..., Any] | None = None,
     incumbent: Any = None,
+    seeds: str | None = None,
+    confirm: float | str = "auto",
+    target: str = "mean",
+    executor: Any = None,
+    batch: int | None = None,
     max_time: float | None = None,
+    data: Data = None,
+    on_error: str = "raise",
+    callback: Callable[[Result], Any] | None = None,
+    on_evaluation: Callable[[dict[str, Any]], Any] | None = None,
+    progress: bool = False,
+    interrupt: str = "raise",
+    args: tuple[Any, ...] = (),
+    vectorized: bool = False,
+    extra: Mapping[str, Any] | None = None,
 ) -> Result:
     """Minimise, or maximise, a function that can only be measured with noise.
 
@@ -80,64 +84,27 @@ def minimize(
         ``{"lr": "1e-4..1:log"}``. ``fun`` gets a dictionary of values by name (with
         ``vectorized=True``, a list of them). In the result, ``params`` is such a dictionary and
         ``x`` its point in the unit cube.
-    sigma0
-        Initial step size, in units of the coordinate with the smallest width; 0.3 of that width
-        by default. Required unless all bounds are finite.
     method
         A name of `noisewise.list_methods` or an object from `noisewise.methods`.
     rng
         None, a seed, a ``SeedSequence`` or a numpy ``Generator``: same rng, same run.
+    maximize
+        True: larger values are better. All values that are shown, kept or returned are those of
+        ``fun``.
     workers
         Number of worker processes. With several, none of them waits for a generation to end; the
         outcome then depends on the order in which values come. ``batch=workers`` does not, but
         workers wait for each other.
-    executor
-        Where evaluations run instead: one of `noisewise.executors`, or any
-        ``concurrent.futures.Executor``.
-    on_error
-        ``"raise"``: an exception in ``fun`` ends the run with `noisewise.EvaluationError`.
-        ``"worst"``: it counts as a failed evaluation, which ranks last.
-    confirm
-        Evaluations of the budget kept to measure the recommended point. ``"auto"``: about the
-        square root of the budget, and at most a tenth of a small one; an evolution strategy in
-        fewer than ten dimensions keeps a few more to choose between finalists; up to five if there
-        is no noise. 0: the value is not measured.
-    target
-        What ``fun`` of the result estimates: ``"mean"``, the expected value at ``x``, or
-        ``"median"``. It also decides how finalists are compared; the search itself compares values
-        by their ranks and does not depend on it.
-    callback
-        Called after each generation with ``intermediate_result``; raising ``StopIteration``
-        ends the run.
     checkpoint
         A file that keeps the run: call again with the same path to go on after an interruption,
         or with a larger ``budget`` to go on after the end. Other arguments must be the same. If
         the code of the objective has changed, a warning says so.
-    extra
-        Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
-    progress
-        Show a progress bar on stderr. Where stderr is not a terminal, a line per tenth of the
-        budget goes to the logger ``"noisewise"`` at level INFO, or to stderr if it has no handler.
-    data
-        ``(X, y)`` or ``(X, y, se)``: measurements made earlier, such as those of another run, in
-        the coordinates of ``x`` or by name where there is a ``space``; see `Optimizer.add`. They
-        are not charged, and methods check them before they rely on them.
-    seeds
-        None: ``fun(x, *args)`` draws its own random numbers. Else ``fun(x, *args, seed=s)`` gets
-        a seed below 2**31 for them (``vectorized=True``: an array of shape (n,)), the same after
-        a resume. ``"independent"``: every evaluation has its own. ``"common"``: all candidates of
-        a generation share one; re-evaluations share another. ``"auto"``: early generations try
-        both. The recommended point is always measured with independent seeds.
-    interrupt
-        ``"raise"``: Ctrl-C raises KeyboardInterrupt when all values are in the checkpoint; its
-        attribute ``result`` is the result so far. ``"return"``: that result is returned.
-    maximize
-        True: larger values are better. All values that are shown, kept or returned are those of
-        ``fun``.
-    batch
-        Evaluations that are done at a time, such as the wells of a plate; only the last batch may
-        be smaller. Populations that the method chooses are multiples of it, and ``confirm`` is
-        rounded up to whole batches.
+
+    Other Parameters
+    ----------------
+    sigma0
+        Initial step size, in units of the coordinate with the smallest width; 0.3 of that width
+        by default. Required unless all bounds are finite.
     constraints
         ``constraints(x, *args)``: one or several noisy values whose means must be at most 0, called
         with the arguments of ``fun`` (names and seed included) once for each call of ``fun``; both
@@ -152,11 +119,57 @@ def minimize(
         else the incumbent. The result has the entries ``incumbent``, ``challenger``,
         ``improvement``, ``improvement_interval`` and ``kept``. ``confirm`` is the number of
         evaluations of both together.
+    seeds
+        None: ``fun(x, *args)`` draws its own random numbers. Else ``fun(x, *args, seed=s)`` gets
+        a seed below 2**31 for them (``vectorized=True``: an array of shape (n,)), the same after
+        a resume. ``"independent"``: every evaluation has its own. ``"common"``: all candidates of
+        a generation share one; re-evaluations share another. ``"auto"``: early generations try
+        both. The recommended point is always measured with independent seeds.
+    confirm
+        Evaluations of the budget kept to measure the recommended point. ``"auto"``: about the
+        square root of the budget, and at most a tenth of a small one; an evolution strategy in
+        fewer than ten dimensions keeps a few more to choose between finalists; up to five if there
+        is no noise. 0: the value is not measured.
+    target
+        What ``fun`` of the result estimates: ``"mean"``, the expected value at ``x``, or
+        ``"median"``. It also decides how finalists are compared; the search itself compares values
+        by their ranks and does not depend on it.
+    executor
+        Where evaluations run instead: one of `noisewise.executors`, or any
+        ``concurrent.futures.Executor``.
+    batch
+        Evaluations that are done at a time, such as the wells of a plate; only the last batch may
+        be smaller. Populations that the method chooses are multiples of it, and ``confirm`` is
+        rounded up to whole batches.
     max_time
         Seconds that this call may take, None: any time. The search ends early enough to measure
         its answer, as far as the pace of the newest evaluations tells; none of those under way is
         cut short. What is left of the budget is not spent. With ``checkpoint``, the same call goes
         on and has as many seconds again.
+    data
+        ``(X, y)`` or ``(X, y, se)``: measurements made earlier, such as those of another run, in
+        the coordinates of ``x`` or by name where there is a ``space``; see `Optimizer.add`. Or a
+        table with a column ``value``, such as ``evaluations`` of a result; columns that are no
+        parameters are ignored. They are not charged, and methods check them before they rely on
+        them.
+    on_error
+        ``"raise"``: an exception in ``fun`` ends the run with `noisewise.EvaluationError`.
+        ``"worst"``: it counts as a failed evaluation, which ranks last.
+    callback
+        Called after each generation with ``intermediate_result``; raising ``StopIteration``
+        ends the run.
+    on_evaluation
+        Called after each evaluation with a dictionary: the entries of a row of ``evaluations`` of
+        the result, the point ``x`` and, with a ``space``, ``params``. Raising ``StopIteration``
+        ends the run. A resumed run does not call it again for what was evaluated before.
+    progress
+        Show a progress bar on stderr. Where stderr is not a terminal, a line per tenth of the
+        budget goes to the logger ``"noisewise"`` at level INFO, or to stderr if it has no handler.
+    interrupt
+        ``"raise"``: Ctrl-C raises KeyboardInterrupt when all values are in the checkpoint; its
+        attribute ``result`` is the result so far. ``"return"``: that result is returned.
+    extra
+        Plain data to keep in the checkpoint, such as names; a resumed run must bring the same.
 
     Examples
     --------
@@ -168,7 +181,7 @@ def minimize(
     """
     one_of("on_error", on_error, ("raise", "worst"))
     one_of("interrupt", interrupt, ("raise", "return"))
-    _check_callables(fun, callback)
+    _check_callables(fun, callback=callback, on_evaluation=on_evaluation)
     given, progress = arguments("args", args), flag("progress", progress)
     path, objective = _path(checkpoint), fun
     named, x0, _ = name_problem(space, x0, bounds)
@@ -209,7 +222,7 @@ def minimize(
                 opt = resume(journal, opt)
                 evaluator.keep(journal.path, resumed=there)
             bar = SHOWN_BY["progress"](opt) if progress else None
-            return _loop(opt, evaluator, journal, on_error, callback, bar, clock)
+            return _loop(opt, evaluator, journal, on_error, callback, on_evaluation, bar, clock)
         except KeyboardInterrupt as error:
             if interrupt == "return":
                 return opt.interrupt()
@@ -226,6 +239,7 @@ def _loop(
     journal: Journal | None,
     on_error: str,
     callback: Callable[[Result], Any] | None,
+    on_evaluation: Callable[[dict[str, Any]], Any] | None,
     progress: Any,
     clock: Clock | None,
 ) -> Result:
@@ -277,6 +291,9 @@ def _loop(
                 evaluator.finished.popleft()
             search.tell(values)
             whole = True
+            for told in evaluations.newest(run, opt.space, len(values)) if on_evaluation else ():
+                if on_evaluation is not None and _wants_to_stop(on_evaluation, told):
+                    opt.stop()
             if run.round > generation:
                 generation = run.round
                 if progress is not None:
@@ -299,11 +316,12 @@ def _loop(
     return opt.result()
 
 
-def _check_callables(fun: Any, callback: Any) -> None:
+def _check_callables(fun: Any, **others: Any) -> None:
     if not callable(fun):
         raise ValueError(f"fun must be callable, got {shown(fun)}")
-    if callback is not None and not callable(callback):
-        raise ValueError(f"callback must be callable or None, got {shown(callback)}")
+    for name, given in others.items():
+        if given is not None and not callable(given):
+            raise ValueError(f"{name} must be callable or None, got {shown(given)}")
 
 
 def _path(checkpoint: Any) -> Path | None:
@@ -312,9 +330,9 @@ def _path(checkpoint: Any) -> Path | None:
     raise ValueError(f"checkpoint must be a path or None, got {shown(checkpoint)}")
 
 
-def _wants_to_stop(callback: Callable[[Result], Any], intermediate_result: Result) -> bool:
+def _wants_to_stop(callback: Callable[[Any], Any], told: Any) -> bool:
     try:
-        callback(intermediate_result)
+        callback(told)
     except StopIteration:
         return True
     return False

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from noisewise._check import integer, suggesting, whole
-from noisewise._types import FloatArray
+from noisewise._types import Bounds, Data, FloatArray, Rng, Start
 from noisewise.answer import snapshot
 from noisewise.answer.recommendation import Recommendation
 from noisewise.answer.result import Result
@@ -62,18 +62,18 @@ class Optimizer:
     @suggesting
     def __init__(
         self,
-        x0: Any = None,
+        x0: Start = None,
         *,
         budget: float,
-        bounds: Any = None,
+        bounds: Bounds = None,
         space: Space | Mapping[str, Any] | None = None,
         sigma0: float | None = None,
         method: str | Method = "auto",
-        rng: Any = None,
+        rng: Rng = None,
         confirm: float | str = "auto",
         target: str = "mean",
         workers: int = 1,
-        data: Any = None,
+        data: Data = None,
         seeds: str | None = None,
         extra: Mapping[str, Any] | None = None,
         maximize: bool = False,

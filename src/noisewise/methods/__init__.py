@@ -30,6 +30,8 @@ from noisewise.methods.uhcmaes import UHCMAES
 from noisewise.methods.watchful import Watchful
 
 #: What builds the method of a name, and options that differ from its defaults.
+#: The group of entry points in which other packages name their methods.
+GROUP = "noisewise.methods"
 _NAMES: dict[str, tuple[Callable[..., Method], dict[str, Any]]] = {
     "auto": (Auto, {}),
     "gp": (GP, {}),
@@ -82,7 +84,26 @@ def names() -> list[str]:
     >>> nw.list_methods()[:3]
     ['auto', 'gp', 'watchful']
     """
-    return list(_NAMES)
+    return [*_NAMES, *_others()]
+
+
+def _others() -> dict[str, Any]:
+    """Entry points of installed packages that bring methods of their own, by name. A name of ours
+    is never replaced."""
+    from importlib.metadata import entry_points  # takes long to import
+
+    found = entry_points(group=GROUP)
+    return {point.name: point for point in found if point.name not in _NAMES}
+
+
+def _loaded(name: str) -> Callable[..., Method]:
+    """What makes the method of that name of another package."""
+    try:
+        found = _others()[name].load()
+    except Exception as error:  # whatever that package does
+        raise ValueError(f"method {name!r} cannot be loaded: {error}") from error
+    made: Callable[..., Method] = found
+    return made
 
 
 def get(name: str, **options: Any) -> Method:
@@ -92,17 +113,35 @@ def get(name: str, **options: Any) -> Method:
     >>> nw.methods.get("resample", k=10).k
     10
     """
-    if name not in _NAMES:
+    if name in _NAMES:
+        build, defaults = _NAMES[name]
+    elif isinstance(name, str) and name in _others():
+        build, defaults = _loaded(name), {}
+    else:
         known = ", ".join(_NAMES)
         raise ValueError(
-            f"method must be one of {known} or a method object, got {shown(name)}"
-            f"{meant(name, _NAMES)}"
+            f"method must be one of {known} or a method object, got {shown(name)}{_suggested(name)}"
         )
-    build, defaults = _NAMES[name]
     try:
-        return build(**(defaults | options))
+        found = build(**(defaults | options))
     except TypeError as error:
         raise ValueError(f"method {name!r} does not take these options: {error}") from None
+    if not isinstance(found, Method):
+        raise ValueError(f"method {name!r} must be a noisewise Method, got {shown(found)}")
+    return found
+
+
+#: What is near to methods of other libraries.
+_ELSEWHERE = {
+    **dict.fromkeys(("tpe", "bo", "bayes", "bayesian", "gaussian-process", "botorch"), "gp"),
+    **dict.fromkeys(("cma", "cmaes", "es"), "cma-es"),
+    **dict.fromkeys(("pso", "de", "ga", "random", "default"), "auto"),
+}
+
+
+def _suggested(name: object) -> str:
+    near = _ELSEWHERE.get(str(name).lower())
+    return meant(name, _NAMES) if near is None else f", did you mean {near}?"
 
 
 def described(name: str) -> str:
@@ -111,7 +150,7 @@ def described(name: str) -> str:
     >>> described("resample")
     'CMA-ES on an aggregate of k evaluations of every candidate'
     """
-    build, _ = _NAMES[name]
+    build = _NAMES[name][0] if name in _NAMES else _loaded(name)
     diagonal = getattr(get(name), "covariance", "") == "diagonal"
     paragraph = " ".join((build.__doc__ or "").split("\n\n")[0].split())
     sentence = paragraph.split(". ")[0].rstrip(".").replace("``", "")

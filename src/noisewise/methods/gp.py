@@ -112,8 +112,8 @@ class ModelSearch(Method):
     def recommend(self, memory: GPMemory) -> Recommended:
         model = memory.model
         with single():
-            x, value = answer.recommend(model)
-        return Recommended(model.frame.outer(x), value)
+            found = answer.recommend(model)
+        return found._replace(x=model.frame.outer(found.x))
 
     def finalists(self, memory: GPMemory) -> FloatArray:
         with single():
@@ -130,7 +130,10 @@ class ModelSearch(Method):
         elif np.ptp(model.measured.y[model.measured.ok]) == 0.0:
             message = "a Gaussian process; all values are equal"
         else:
-            message = f"a Gaussian process; noise makes {share:.0%} of the variance of all values"
+            with single():
+                size = answer.noise(model)
+            noise = f"the noise at x has a standard deviation of about {size:.2g}"
+            message = f"a Gaussian process; {noise}"
             warnings = outliers.said(model.own)
         earlier = "" if model.past is None else model.past.said()
         return Explanation(message, warnings=warnings, earlier=earlier, predictions=_Model(model))

@@ -143,11 +143,12 @@ class Distribution(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """The point to use (inner coordinates), and what the method takes for the value there. Only
-    evaluations of the point itself say how sure that is."""
+    """The point to use (inner coordinates), what the method takes for the value there, and the
+    standard error that it expects. Only evaluations of the point itself say how sure that is."""
 
     x: FloatArray
     fun: float = math.nan
+    se: float = math.nan
 
 
 class Handover(NamedTuple):

@@ -37,7 +37,7 @@ import numpy as np
 from noisewise._check import integer, integer_or_none
 from noisewise._data import data
 from noisewise._types import BoolArray, FloatArray
-from noisewise.cma.evolution import mean_of
+from noisewise.cma.evolution import mean_and_error, mean_of
 from noisewise.measured.population import Population
 from noisewise.methods.method import (
     Distribution,
@@ -229,7 +229,7 @@ class Pairs(Method):
         memory.values, memory.idle, memory.since = [], 0, since
 
     def recommend(self, memory: PairsMemory) -> Recommended:
-        return Recommended(memory.best, mean_of(memory.around))
+        return Recommended(memory.best, *mean_and_error(memory.around))
 
     def finalists(self, memory: PairsMemory) -> FloatArray:
         points = [memory.best, memory.mean]

@@ -40,7 +40,7 @@ from noisewise.cma.evolution import (
     EvolutionStrategy,
     Weights,
     first_state,
-    mean_of,
+    mean_and_error,
 )
 from noisewise.cma.strategy import State, Strategy, Update
 from noisewise.cma.weights import Log, normal_scores, rank_weights
@@ -314,7 +314,7 @@ class Watchful(EvolutionStrategy):
         return finalists(mean, deviations, memory.best, memory.budget)
 
     def recommend(self, memory: WatchfulMemory) -> Recommended:
-        return Recommended(self.finalists(memory)[0], mean_of(memory.around))
+        return Recommended(self.finalists(memory)[0], *mean_and_error(memory.around))
 
     def explain(self, memory: WatchfulMemory) -> Explanation:
         told = super().explain(memory)

@@ -14,8 +14,8 @@ import numpy as np
 
 from noisewise._check import integer, shown
 from noisewise._types import FloatArray
-from noisewise.answer.outlook import estimated
 from noisewise.answer.result import Result
+from noisewise.answer.written import estimated
 from noisewise.loop import files
 from noisewise.policy import film
 from noisewise.policy.environment import Environment, environment, episode

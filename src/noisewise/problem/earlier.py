@@ -25,10 +25,15 @@ class Earlier(NamedTuple):
 
 
 def read(data: Any, box: Box, space: Space | None = None, maximize: bool = False) -> Earlier:
-    """``data``, which is ``(X, y)`` or ``(X, y, se)`` in the user's coordinates and sign, in inner
-    coordinates and to be minimised."""
+    """``data``, which is ``(X, y)``, ``(X, y, se)`` or a table of all of them, in the user's
+    coordinates and sign, in inner coordinates and to be minimised."""
+    if _is_table(data):
+        data = _split(data, box.dimension, space)
     if not isinstance(data, (tuple, list)) or len(data) not in (2, 3):
-        raise ValueError(f"data must be (X, y) or (X, y, se), got {shown(data)}")
+        raise ValueError(
+            "data must be (X, y), (X, y, se) or a table with a column named value, got "
+            f"{shown(data)}"
+        )
     X, y, se = data if len(data) == 3 else (*data, None)
     points = _points(X, box.dimension, space)
     n = len(points)
@@ -73,8 +78,8 @@ def digest(data: Earlier) -> str:
 def _points(X: Any, dimension: int, space: Space | None) -> FloatArray:
     """Rows in the user's coordinates; the points of the unit cube where there is a space."""
     if space is not None:
-        if isinstance(X, Mapping) or hasattr(X, "columns"):
-            return _encoded(_rows(X), space)
+        if _is_table(X):
+            return _encoded(_rows(X, space), space)
         listed = list(X) if isinstance(X, Iterable) else []
         if listed and all(isinstance(row, Mapping) for row in listed):
             return _encoded(listed, space)
@@ -94,14 +99,49 @@ def _points(X: Any, dimension: int, space: Space | None) -> FloatArray:
     return array
 
 
-def _rows(table: Any) -> list[dict[str, Any]]:
-    """Rows of a table that is a dictionary of columns, or a data frame."""
-    names = list(table.keys() if isinstance(table, Mapping) else table.columns)
-    columns = [list(table[name]) for name in names]
+def _is_table(data: Any) -> bool:
+    """Whether it is a dictionary of columns, or a data frame."""
+    return isinstance(data, Mapping) or hasattr(data, "columns")
+
+
+def _names(table: Any) -> list[Any]:
+    return list(table.keys() if isinstance(table, Mapping) else table.columns)
+
+
+def _split(table: Any, dimension: int, space: Space | None) -> tuple[Any, Any, Any]:
+    """Points, values and errors of one table; other columns are ignored. The coordinates of points
+    without names are x1, x2, ..."""
+    names = _names(table)
+    if "value" not in names:
+        raise ValueError(f"data must have a column named value, got {shown(names)}")
+    X = table
+    if space is None:
+        wanted = [f"x{j}" for j in range(1, dimension + 1)]
+        if missing := [name for name in wanted if name not in names]:
+            raise ValueError(f"data must have a column {missing[0]}, got {shown(names)}")
+        X = np.column_stack([real_array(list(table[name])) for name in wanted])
+    return X, list(table["value"]), list(table["se"]) if "se" in names else None
+
+
+def _rows(table: Any, space: Space) -> list[dict[str, Any]]:
+    """Rows of a table, of which only the columns of parameters count: those of their names or,
+    where that is the name of something else, of ``param_`` and their names."""
+    known, found = _names(table), {}
+    for name in space.names:
+        column = f"param_{name}" if f"param_{name}" in known else name
+        if column in known:
+            found[name] = list(table[column])
+    names, columns = list(found), list(found.values())
     if len({len(column) for column in columns}) > 1:
         lengths = ", ".join(str(len(column)) for column in columns)
         raise ValueError(f"the columns of X must have the same length, got {lengths}")
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    rows = (zip(names, row, strict=True) for row in zip(*columns, strict=True))
+    return [{name: v for name, v in row if v is not None or _is_value(space, name)} for row in rows]
+
+
+def _is_value(space: Space, name: str) -> bool:
+    """Whether None is a value of the parameter, not the sign that it does not apply."""
+    return None in getattr(space.parameters[name], "values", ())
 
 
 def _encoded(rows: list[Mapping[str, Any]] | list[dict[str, Any]], space: Space) -> FloatArray:

@@ -32,7 +32,7 @@ def describe(x0: Any, bounds: Any, sigma0: Any, name: str = "x0") -> tuple[Box, 
         if sides is None or not np.isfinite(sides).all():
             raise ValueError(
                 "x0 is required unless bounds are finite on both sides, got None: give "
-                "bounds=[(low, high), ...], a space, or x0 and sigma0"
+                "bounds=[(low, high), ...], space={name: '0..1', ...}, or x0 and sigma0"
             )
         x = 0.5 * sides[0] + 0.5 * sides[1]
     low, high = sides or (np.full(len(x), -np.inf), np.full(len(x), np.inf))

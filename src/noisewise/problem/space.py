@@ -17,8 +17,9 @@ import numpy as np
 
 from noisewise._check import real_array, shown
 from noisewise._types import FloatArray
+from noisewise.problem.foreign import given_as
 from noisewise.problem.layout import Condition, Layout
-from noisewise.problem.parameters import FORM, Choice, Float, Int, Parameter, is_number, parameter
+from noisewise.problem.parameters import FORM, Choice, Float, Int, Parameter, parameter
 
 __all__ = ["Choice", "Float", "Int", "Objective", "Parameter", "Space", "parameter"]
 
@@ -29,7 +30,8 @@ class Space:
     """Parameters by name, in order.
 
     A parameter is a `Float`, an `Int`, a `Choice`, text such as ``"1e-4..1e-1:log"``, or a list
-    of the values to choose from. Names are any texts.
+    of the values to choose from; or a distribution of Optuna, or ``uniform``, ``loguniform`` or
+    ``randint`` of ``scipy.stats``. Names are any texts.
 
     >>> space = Space({"rate": "1e-4..1e-1:log", "units": Int(8, 256), "nesterov": [True, False]})
     >>> space.dimension, space.decode([0.0, 1.0, 0.7])
@@ -61,7 +63,7 @@ class Space:
         for name, given in parameters.items():
             if not isinstance(name, str) or not name:
                 raise ValueError(f"a parameter's name must be a text, got {shown(name)}")
-            self.parameters[name] = self._resolved(name, _parameter(name, given))
+            self.parameters[name] = self._resolved(name, given_as(name, given))
 
     def _resolved(self, name: str, p: Parameter) -> Parameter:
         """The parameter, with the values in its conditions as values of those that they are about;
@@ -320,23 +322,3 @@ def _value(p: Choice | Int, given: Any) -> Any:
 
 def _json(value: Any) -> str:
     return json.dumps(value, default=str)
-
-
-def _parameter(name: str, given: Any) -> Parameter:
-    if isinstance(given, Parameter):
-        return given
-    if not isinstance(given, (str, list, tuple)):
-        raise ValueError(
-            f"{name} must be a Float, an Int, a Choice, text or a list of values, got "
-            f"{shown(given)}"
-        )
-    if isinstance(given, tuple) and len(given) == 2 and all(map(is_number, given)):
-        low, high = (f"{v:g}" for v in given)
-        raise ValueError(
-            f"{name} could be a range or two values, got {shown(given)}: write '{low}..{high}' or "
-            f"[{low}, {high}]"
-        )
-    try:
-        return parameter(given) if isinstance(given, str) else Choice(tuple(given))
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noisewise.answer import options
-from noisewise.answer.outlook import constrained, estimated
 from noisewise.answer.sentences import misranking_said
+from noisewise.answer.written import constrained, estimated
 from noisewise.report.words import counted, number
 
 if TYPE_CHECKING:
@@ -27,15 +27,13 @@ def card(result: Result) -> str:
     n, failed = result.n_confirmations, result.n_confirmations_failed
     rows = {"verdict": result.verdict} if "verdict" in result else {}
     rows |= {
-        "x (recommended)": _listed(result.x),
+        **_recommended(result),
         "fun (estimated there)": estimated(result.fun, result.interval, result.estimate, n, failed),
         "luckiest draw": f"{number(result.fun_best_observed)}, too good to be true under noise",
         "evaluations": f"{result.nfev} ({counted(result.n_reevaluations, 're-evaluation')}, "
         f"{result.n_failures} failed) in {counted(result.nit, 'generation')}",
     }
     if "options" in result:
-        del rows["x (recommended)"]
-        rows = {"recommended": str(result.params), **rows}
         for row in options.rows(result.options, _OPTIONS)[1:]:
             rows[f"option {row[0]}"] = f"{row[-1]} to be the best, {row[1]} evaluations"
     if "constraints" in result:
@@ -48,6 +46,12 @@ def card(result: Result) -> str:
     cells += "".join(_row("warning", text) for text in result.get("warnings", []))
     head = f'<caption style="text-align:left"><b>{escape(str(result.method))}</b></caption>'
     return f"<table>{head}<tbody>{cells}</tbody></table>"
+
+
+def _recommended(result: Result) -> dict[str, str]:
+    if "params" in result:
+        return {"recommended": str(result.params)}
+    return {"x (recommended)": _listed(result.x)}
 
 
 def _row(name: str, text: str) -> str:

@@ -12,20 +12,12 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray, IntArray
-from noisewise.measured.population import COMPARISON, CONFIRMATION, RACE, SEARCH
-from noisewise.measured.samples import evaluations
+from noisewise.measured.told import KINDS
 from noisewise.problem.space import Space
-from noisewise.run.comparison import CHALLENGER, INCUMBENT
 from noisewise.run.run import Run
 
 #: What makes a spreadsheet compute a cell, or send it somewhere, where it should show its text.
 _FORMULA = re.compile("'*[=+@\t\r-]")
-_WORDS = {
-    SEARCH: "search",
-    RACE: "finalist",
-    CONFIRMATION: "confirmation",
-    COMPARISON: "comparison",
-}
 
 
 @dataclass(frozen=True)
@@ -46,37 +38,13 @@ class Evaluations:
 
 def of(run: Run, sign: float) -> Evaluations:
     """The evaluations of a run; ``sign`` is -1 where more is better."""
-    under_way = [p for p in run.parts if p.kind == SEARCH]
-    rounds = [*run.evidence.recent.rounds, *((p.X, p.samples.values) for p in under_way)]
-    parts = [(*evaluations(X, y), SEARCH) for X, y in rounds]
-    if run.final is not None:
-        waves, check = run.final.race.values, run.final.recheck
-        if check is not None:
-            for i, x in enumerate(check.points):
-                again = check.at(i)
-                if len(again) and not run.is_confirmed(x):
-                    parts.append((np.tile(x, (len(again), 1)), again, RACE))
-        for i, slot in zip(*np.nonzero(~np.isnan(waves)), strict=True):
-            parts.append((run.final.finalists[[i]], waves[i, [slot]], RACE))
-    if run.comparison is not None:
-        pairs = ((run.comparison.incumbent, INCUMBENT), (run.comparison.challenger, CHALLENGER))
-        for x, row in pairs:
-            again = run.comparison.at(row)
-            if len(again):
-                parts.append((np.tile(x, (len(again), 1)), again, COMPARISON))
-    outer = [run.setup.box.outer(X) for X, _, _ in parts]
-    confirmed = run.confirmed
-    if len(confirmed):
-        outer.append(np.tile(run.setup.box.outer(run.confirmed_at), (len(confirmed), 1)))
-    values = np.concatenate([*(y for _, y, _ in parts), confirmed])
-    purpose = [_WORDS[kind] for _, y, kind in parts for _ in y]
-    purpose += [_WORDS[CONFIRMATION]] * len(confirmed)
-    missing = max(0, run.ledger.told - len(values))
+    told = run.told.read(run.setup.dimension)
+    missing = run.ledger.told - len(told.y)
     return Evaluations(
-        np.concatenate([np.empty((0, run.setup.box.dimension)), *outer]),
-        np.where(np.isfinite(values), sign * values, math.nan),
-        missing + np.arange(1, len(values) + 1),
-        purpose,
+        run.setup.box.outer(told.X),
+        np.where(np.isfinite(told.y), sign * told.y, math.nan),
+        missing + np.arange(1, len(told.y) + 1),
+        [KINDS[kind] for kind in told.kind],
         missing,
     )
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.answer.outlook import Outlook, constrained
+from noisewise.answer.importance import Importance, among_newest, compared, modelled
+from noisewise.answer.outlook import Outlook
 from noisewise.answer.result import Result
+from noisewise.answer.written import constrained
 from noisewise.command.reading import named
 from noisewise.command.template import ANY_SEED, Template
 from noisewise.loop.optimizer import Optimizer
@@ -18,8 +20,8 @@ from noisewise.measured.diagnostics import CHECKS
 from noisewise.measured.population import COMPARISON, CONFIRMATION, RACE, SEARCH
 from noisewise.problem.space import Choice, Space
 from noisewise.report import evaluations, versus
+from noisewise.report.choices import settled
 from noisewise.report.evaluations import Evaluations
-from noisewise.report.importance import Importance, importances, modelled
 from noisewise.report.versus import Versus
 from noisewise.report.words import number, ranged, valued
 from noisewise.run.comparison import CHALLENGER, INCUMBENT
@@ -27,8 +29,6 @@ from noisewise.run.run import Run
 
 #: Parts of the budget that are named even if there are none of them.
 _ALWAYS = ("new candidates", "re-evaluations", "confirming the answer", "not spent")
-#: Newest candidates among which parameters are compared, and most parameters.
-_COMPARED, _COMPARED_UP_TO = 400, 50
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,8 @@ class Facts:
     x: FloatArray
     bounds: FloatArray
     space: Space | None
+    #: Points and values of earlier data; None without any.
+    earlier: tuple[FloatArray, FloatArray] | None = None
     #: Today's setting beside what was found; None without an incumbent.
     versus: Versus | None = None
 
@@ -163,7 +165,7 @@ def of(opt: Optimizer, title: str) -> Facts:
     best = np.fmax if opt.maximize else np.fmin
     history["luckiest"] = best.accumulate(history["best_value"])
     recommended = _named(space, result.x)
-    by_model = modelled(opt, space)
+    by_model = modelled(opt.in_charge, run, space)
     return Facts(
         title=title,
         method=str(result.method),
@@ -196,8 +198,8 @@ def of(opt: Optimizer, title: str) -> Facts:
         exact=told.deterministic is True or result.estimate == "exact",
         history=history,
         spreads=_spreads(opt, space, result.x),
-        importances=by_model or _importances(run, space),
-        compared=0 if by_model else _compared(run),
+        importances=by_model or among_newest(run, space),
+        compared=0 if by_model else compared(run),
         checks=_checks(result.diagnostics),
         residuals=told.residuals,
         command=_command(opt.extra, recommended),
@@ -208,11 +210,21 @@ def of(opt: Optimizer, title: str) -> Facts:
         written=opt.written,
         ranges=_ranges(opt, space),
         evaluations=evaluations.of(run, -1.0 if opt.maximize else 1.0),
+        earlier=_earlier(run, space),
         x=result.x,
         bounds=np.array(run.setup.box.bounds),
         space=space,
         versus=versus.of(result, lambda x: _named(space, x)),
     )
+
+
+def _earlier(run: Run, space: Space | None) -> tuple[FloatArray, FloatArray] | None:
+    """Earlier data in the user's coordinates and sign; failures are nan."""
+    if not len(run.brought):
+        return None
+    y = run.brought[:, -1]
+    X = settled(space, run.setup.box.outer(run.brought[:, :-1]))
+    return X, np.where(np.isfinite(y), -y if run.maximize else y, math.nan)
 
 
 def _limits(result: Result, extra: dict[str, Any]) -> Limits | None:
@@ -306,20 +318,6 @@ def _spreads(opt: Optimizer, space: Space | None, x: FloatArray) -> list[Spread]
         narrowed = deviation / float(setup.sigma * box.scale[i])
         found.append(Spread(name, value, below, above, place, share, narrowed))
     return found
-
-
-def _compared(run: Run) -> int:
-    """Candidates that are compared; in many dimensions they would be too few."""
-    if not run.evidence.recent.size or run.setup.dimension > _COMPARED_UP_TO:
-        return 0
-    return len(run.evidence.recent.points(_COMPARED)[1])
-
-
-def _importances(run: Run, space: Space | None) -> list[Importance]:
-    if not _compared(run):
-        return []
-    X, values, generation = run.evidence.recent.points(_COMPARED)
-    return importances(run.setup.box.outer(X), values, generation, space)
 
 
 def _shown(space: Space | None, name: str, u: float) -> str:

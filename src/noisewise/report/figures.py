@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise._types import BoolArray, FloatArray, IntArray
+from noisewise.answer.importance import blocks
 from noisewise.problem.space import Float, Int, Space
 from noisewise.report.contours import contour
 from noisewise.report.evaluations import Evaluations
-from noisewise.report.importance import blocks
 from noisewise.report.landscape import CELLS, Band, Landscape
 from noisewise.report.svg import (
     BOTTOM,
@@ -36,7 +36,7 @@ WIDTHS = (800.0, 400.0)
 _POINTS, MOST_CUTS = 1500, 6
 #: Shades of a map, and values that positive data must span for a logarithmic axis.
 _SHADES, _LOG_FROM = 8, 20.0
-_LOOKS = {"search": "dots"}
+_LOOKS = {"candidate": "dots", "reevaluation": "dots"}
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,18 @@ def coordinates(space: Space | None, dimension: int) -> list[Coordinate]:
     if space is None:
         return [Coordinate(name, j) for name, j in columns.items()]
     return [
-        Coordinate(name, columns[name], float(p.low), float(p.high), p.log)
+        Coordinate(name, columns[name], *_ends(p), p.log)
         for name, p in space.parameters.items()
         if isinstance(p, (Float, Int)) and p.width
     ]
+
+
+def _ends(p: Float | Int) -> tuple[float, float]:
+    """What 0 and 1 of the column mean: half a step beyond the range where there are steps."""
+    if p.steps is None:
+        return float(p.low), float(p.high)
+    low, high, log = p.steps
+    return (low, high) if log or not p.step else (p.low + p.step * low, p.low + p.step * high)
 
 
 def values(
@@ -151,9 +159,15 @@ def _band(band: Band, across: Axis, up: Axis) -> str:
 
 
 def cut(
-    land: Landscape, along: Coordinate, band: Band, seen: Evaluations, estimate: tuple[float, ...]
+    land: Landscape,
+    along: Coordinate,
+    band: Band,
+    seen: Evaluations,
+    estimate: tuple[float, ...],
+    earlier: tuple[FloatArray, FloatArray] | None = None,
 ) -> str:
-    """The model along one parameter, with the newest values as points, older ones paler."""
+    """The model along one parameter, with the newest values as points, older ones paler; points
+    and values of ``earlier`` data are hollow."""
     j = along.column
     ends = along.value(np.array([land.low[j], land.high[j]]))
     across = Axis(float(ends[0]), float(ends[1]), LEFT, WIDTH - RIGHT, along.log)
@@ -161,6 +175,13 @@ def cut(
     good = np.isfinite(y)
     up = _vertical(y[good], band, (estimate[0], math.nan, math.nan), HEIGHT)
     dots = _dots(across.at(along.value(X[good, j])), up.at(y[good]))
+    if earlier is not None:
+        places = zip(across.at(along.value(earlier[0][:, j])), up.at(earlier[1]), strict=True)
+        dots += "".join(
+            f'<circle class="before" cx="{a:.1f}" cy="{b:.1f}" r="2.6"/>'
+            for a, b in places
+            if a == a and b == b
+        )
     shown = Band(along.value(band.x), band.middle, band.low, band.high)
     inside = dots + _band(shown, across, up)
     place = float(across.at(along.value(land.x[[j]]))[0])

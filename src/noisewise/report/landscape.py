@@ -55,7 +55,7 @@ class Landscape:
         at = np.linspace(self.low[j], self.high[j], _POINTS)
         X = np.tile(self.x, (_POINTS, 1))
         X[:, j] = at
-        return Band(at, *self._expected(X))
+        return Band(at, *self.expected(X))
 
     def map(self, i: int, j: int) -> tuple[FloatArray, FloatArray]:
         """Expected values and widths of their 95 % intervals in cells over coordinates ``i``
@@ -64,10 +64,11 @@ class Landscape:
         X = np.tile(self.x, (CELLS * CELLS, 1))
         X[:, i] = np.tile(self.low[i] + part * (self.high[i] - self.low[i]), CELLS)
         X[:, j] = np.repeat(self.low[j] + part * (self.high[j] - self.low[j]), CELLS)
-        middle, low, high = self._expected(X)
+        middle, low, high = self.expected(X)
         return middle.reshape(CELLS, CELLS), (high - low).reshape(CELLS, CELLS)
 
-    def _expected(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def expected(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Expected values at points in rows, and the ends of their 95 % intervals."""
         U = _unit(X[:, self.free], self.low[self.free], self.high[self.free])
         return _intervals(self.model, U, self.sign)
 

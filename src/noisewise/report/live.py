@@ -50,7 +50,8 @@ class Live:
     def generation(self, intermediate_result: Result) -> None:
         """A generation is done: what it saw and what follows."""
         result = intermediate_result
-        shown = brief(result.fun, result.interval)
+        error = result.outlook.error if "outlook" in result else math.nan
+        shown = brief(result.fun, result.interval, error)
         parts = [shown] if not math.isnan(result.fun) else []
         if (gain := result.get("smallest_gain", math.nan)) > 0.0:
             parts.append(gains(gain))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.answer.outlook import rounded
+from noisewise.answer.written import rounded
 from noisewise.report import evaluations, sections
 from noisewise.report.facts import Facts
 from noisewise.report.pictures import Pictures, pictures
@@ -30,12 +30,12 @@ def page(facts: Facts, version: str = "", stamp: str = "") -> str:
     drawn = pictures(facts)
     parts = {
         "": _verdict(facts) + _answer(facts) + sections.warnings(facts),
-        "The options": sections.options(facts),
         "Today's setting and the best that was found": _versus(facts),
         "How good is it, and would more help?": sections.more(facts),
-        "How the run went": drawn.values + sections.happened(facts),
-        "What the parameters do": drawn.landscape,
+        "The options": sections.options(facts),
+        "What each parameter and each choice does": drawn.landscape,
         "Which parameters mattered": sections.importance(facts),
+        "How the run went": drawn.values + sections.happened(facts),
         f"Where the search {'ended' if facts.done else 'is now'}": sections.spread(facts),
         "How the budget was spent": sections.budget(facts),
         "The luckiest draw": "" if nothing(facts) or facts.spent < 2 else _luckiest(facts),
@@ -43,7 +43,7 @@ def page(facts: Facts, version: str = "", stamp: str = "") -> str:
         "Numbers": sections.numbers(facts) + _downloads(facts),
     }
     return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        title=escape(facts.title),
+        title=escape(_title(facts)),
         head=_head(facts),
         body="\n".join(
             f"<section{' class=noprint' if name == 'Numbers' else ''}>"
@@ -56,9 +56,16 @@ def page(facts: Facts, version: str = "", stamp: str = "") -> str:
     )
 
 
+def _title(facts: Facts) -> str:
+    """The function that was minimised, if it has a name; else the file."""
+    known = facts.objective and not facts.command and facts.objective != "<lambda>"
+    return facts.objective if known else facts.title
+
+
 def _head(facts: Facts) -> str:
     """What ran, when and for how long."""
-    rows = {"Objective": facts.objective, "Method": facts.method}
+    rows = {"File": facts.title} if _title(facts) != facts.title else {}
+    rows |= {"Objective": facts.objective if not rows else "", "Method": facts.method}
     if not math.isnan(facts.began):
         rows["Started"] = day(facts.began)
         if facts.written >= facts.began:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import combinations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from noisewise._types import FloatArray
 from noisewise.answer.outlook import ENOUGH
-from noisewise.report import figures, landscape, svg
+from noisewise.report import choices, figures, landscape, svg
+from noisewise.report.evaluations import Evaluations
 from noisewise.report.facts import Facts
 from noisewise.report.figures import Coordinate
 from noisewise.report.landscape import Band, Landscape
@@ -52,17 +53,20 @@ def thinned(history: dict[str, FloatArray], most: int) -> dict[str, FloatArray]:
 def pictures(facts: Facts) -> Pictures:
     """All figures of a run."""
     out, seen = Pictures(), facts.evaluations
+    X = choices.settled(facts.space, seen.X)
+    seen = replace(seen, X=X)
+    x = choices.settled(facts.space, facts.x[None])[0]
     if facts.constant:
         return out
     shown = thinned(facts.history, _POINTS)
     if facts.generations:
         out.x = shown["evaluations"]
     sign = -1.0 if facts.maximize else 1.0
-    land = landscape.of(seen.X, seen.values, facts.x, facts.bounds, sign)
+    land = landscape.of(seen.X, seen.values, x, facts.bounds, sign)
     band = None
     if land is not None:
         band = landscape.progress(land, seen.X, seen.values, seen.number, facts.bounds)
-        out.landscape = _landscape(facts, land)
+        out.landscape = _landscape(facts, land, seen)
     if np.isfinite(seen.values).sum() >= 2:
         out.values = _values(facts, band, out)
     charts = [chart for chart in _charts(shown) if _varies(chart)] if facts.generations else []
@@ -133,12 +137,32 @@ def _before(facts: Facts) -> tuple[FloatArray, FloatArray]:
     return shown["evaluations"][old], shown["mean_value"][old]
 
 
-def _landscape(facts: Facts, land: Landscape) -> str:
-    """Cuts along the parameters with an effect, maps of the pairs among the first three."""
+def _landscape(facts: Facts, land: Landscape, seen: Evaluations) -> str:
+    """What choices and numbers do."""
+    return _choices(facts, land) + _numbers(facts, land, seen)
+
+
+def _choices(facts: Facts, land: Landscape) -> str:
+    """What each option of the choices is expected to give."""
+    found = choices.options(facts.space, land)[: figures.MOST_CUTS]
+    if not found:
+        return ""
+    drawn = "".join(_figure(f"choice-{i}", c.name, choices.draw(c)) for i, c in enumerate(found))
+    said = (
+        "What each option is expected to give, the other parameters as recommended, with 95 % "
+        "intervals; the ring is the recommendation."
+    )
+    return f'<p class="soft">{said}</p><div class="figures">{drawn}</div>'
+
+
+def _numbers(facts: Facts, land: Landscape, seen: Evaluations) -> str:
+    """Cuts along the numeric parameters with an effect, and maps."""
     numeric = {
         c.column: c for c in figures.coordinates(facts.space, len(facts.x)) if c.column in land.free
     }
     bands = {c: land.cut(c.column) for c in numeric.values()}
+    if not bands:
+        return ""
     effects = {c: float(np.ptp(b.middle)) for c, b in bands.items()}
     ranked = sorted(bands, key=lambda c: -effects[c])
     # Somewhere along it the band leaves where it is elsewhere, by as much as can be seen.
@@ -154,7 +178,7 @@ def _landscape(facts: Facts, land: Landscape) -> str:
         _figure(
             f"cut-{c.column}",
             c.name,
-            figures.cut(land, c, bands[c], facts.evaluations, estimate),
+            figures.cut(land, c, bands[c], seen, estimate, facts.earlier),
         )
         for c in clear[: figures.MOST_CUTS]
     )
@@ -162,7 +186,7 @@ def _landscape(facts: Facts, land: Landscape) -> str:
         _figure(
             f"map-{a.column}-{b.column}",
             f"{a.name} and {b.name}",
-            figures.plane(land, a, b, facts.evaluations, facts.maximize),
+            figures.plane(land, a, b, seen, facts.maximize),
         )
         for a, b in combinations(clear[:3], 2)
     )
@@ -180,6 +204,8 @@ def _said(facts: Facts, land: Landscape, clear: list[Coordinate], ranked: list[C
         "the vertical line the recommendation. Points are single evaluations, pale where old. "
         "Their other parameters differ, so they need not lie on the line."
     )
+    if facts is not None and facts.earlier is not None:
+        said += f" Hollow points are the {counted(len(facts.earlier[1]), 'row')} of earlier data."
     none = [c.name for c in ranked if c not in clear]
     if len(clear) > figures.MOST_CUTS:
         said += f" The {figures.MOST_CUTS} parameters with the largest effects are shown."

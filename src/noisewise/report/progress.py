@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from noisewise.report import logger
 from noisewise.report.bar import Bar
-from noisewise.report.words import brief, gains
+from noisewise.report.words import brief, gains, settings
 
 if TYPE_CHECKING:
     from noisewise.loop.optimizer import Optimizer
@@ -40,9 +40,14 @@ class Progress:
 
     def _words(self) -> str:
         result = self._opt.result()
-        shown = "" if math.isnan(result.fun) else brief(result.fun, result.interval)
+        shown = brief(result.fun, result.interval, result.outlook.error)
         smallest = result.get("smallest_gain", math.nan)
-        return "  ".join(filter(None, (shown, gains(smallest) if smallest > 0.0 else "")))
+        parts = (
+            "" if math.isnan(result.fun) else shown,
+            gains(smallest) if smallest > 0.0 else "",
+            settings(result.get("params") or {}),
+        )
+        return "  ".join(filter(None, parts))
 
 
 def progress(opt: Optimizer) -> Progress:

@@ -157,7 +157,7 @@ def _narrowed(s: Spread) -> str:
 
 def spread(facts: Facts) -> str:
     """How wide the search still is along each coordinate."""
-    if not facts.generations:  # as at the start
+    if not (facts.generations and facts.spreads):  # as at the start, or choices only
         return ""
     rows = []
     for s in facts.spreads:

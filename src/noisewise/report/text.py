@@ -7,7 +7,8 @@ import textwrap
 from typing import Any
 
 from noisewise.answer import options
-from noisewise.answer.outlook import Outlook, estimated
+from noisewise.answer.outlook import Outlook
+from noisewise.answer.written import estimated
 from noisewise.report.facts import Facts, Limits
 from noisewise.report.versus import Versus
 from noisewise.report.words import counted, ended, number, printable, sentence, valued
@@ -115,10 +116,11 @@ def basis(facts: Facts) -> str:
     if awaited(facts):
         kept = counted(facts.kept, "evaluation")
         return f"what the method expects here so far; kept to measure the answer: {kept}."
-    return (
-        "what the method expects here, or the mean of the last generation around this point. Set "
-        "confirm to measure the point itself."
-    )
+    expected = "what the method expects here, or the mean of the last generation around this point."
+    if facts.kept:
+        kept = counted(facts.kept, "evaluation")
+        return f"{expected} The run ended before the {kept} kept to measure the point were made."
+    return f"{expected} Set confirm to measure the point itself."
 
 
 def luck(facts: Facts) -> str:

@@ -9,9 +9,9 @@ from html import escape
 from typing import Any
 
 from noisewise._types import FloatArray
-from noisewise.answer.outlook import estimated
 from noisewise.answer.result import Result
 from noisewise.answer.today import Setting, sentences
+from noisewise.answer.written import estimated
 from noisewise.report.words import sentence, valued
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Mapping
 from typing import Any, TextIO
 
-from noisewise.answer.outlook import rounded
 from noisewise.answer.sentences import counted as counted
+from noisewise.answer.written import rounded
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -21,8 +22,16 @@ def valued(value: Any, digits: int = 6) -> str:
     return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
 
 
-def brief(value: float, interval: tuple[float, float]) -> str:
-    """An estimate on a line of progress, with its interval once there is one."""
+def brief(value: float, interval: tuple[float, float], error: float = math.nan) -> str:
+    """An estimate on a line of progress, with its interval once there is one; before, with the
+    standard error that the method expects.
+
+    >>> brief(1.23456, (math.nan, math.nan), 0.0312)
+    'f ≈ 1.235 ± 0.031'
+    """
+    if not interval[1] > interval[0] and error > 0.0:
+        said, _, _ = rounded(value, (value - error, value + error))
+        return f"f ≈ {said} ± {error:.2g}"
     if not interval[1] > interval[0]:
         return f"f ≈ {value:.4g}"
     said, low, high = rounded(value, interval)
@@ -32,6 +41,15 @@ def brief(value: float, interval: tuple[float, float]) -> str:
 def gains(smallest: float) -> str:
     """What the comparison with today's setting can show, on a line of progress."""
     return f"shows gains from {smallest:.2g}"
+
+
+def settings(params: Mapping[str, Any]) -> str:
+    """Values by name on a line of progress.
+
+    >>> settings({"rate": 0.0123456, "kind": "a"})
+    'rate=0.01235 kind=a'
+    """
+    return " ".join(f"{name}={valued(value, 4)}" for name, value in params.items())
 
 
 def sentence(text: str) -> str:
@@ -114,6 +132,6 @@ def _fitting(text: str, encoding: str) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        plain = text.replace("█", "#").replace("·", ".").replace("≈", "~")
+        plain = text.replace("█", "#").replace("·", ".").replace("≈", "~").replace("±", "+-")
         return plain.encode(encoding, "backslashreplace").decode(encoding)
     return text

@@ -15,6 +15,9 @@ from noisewise.run.pool import LEAST
 from noisewise.run.run import RUNNING, STOPPED, Run
 from noisewise.run.search import Search
 
+#: Rows of earlier data that are kept for the report.
+_BROUGHT = 1000
+
 
 def stop(search: Search) -> None:
     """End the run now; what was learnt stays."""
@@ -29,6 +32,9 @@ def add(search: Search, data: Earlier) -> None:
     run, n = search.run, len(data.y)
     memory = None if search.done or n == 0 else search.method.absorb(run.memory, data)
     run.earlier += n
+    rows = np.column_stack((data.X, data.y))
+    old = [run.brought] if len(run.brought) else []
+    run.brought = np.concatenate((*old, rows))[-_BROUGHT:]
     if memory is None:
         run.unused += n
     else:

@@ -243,7 +243,7 @@ def recommend(method: Method, run: Run) -> tuple[FloatArray, Estimate]:
     if run.comparison is not None:
         stands = comparing.standing(method, run)
         return box.outer(stands.answer(run)), stands.estimate
-    x, fun = method.recommend(run.memory)
+    x, fun, _ = method.recommend(run.memory)
     x = feasibility.safe(run, x[None])[0] if run.final is None else run.final.chosen
     if len(run.confirmed) and run.is_confirmed(x):
         found = estimate(*_values_at(run, x), run.evidence, setup.target)

@@ -14,6 +14,7 @@ from noisewise._types import FloatArray
 from noisewise.gp.limits import Limits
 from noisewise.measured.evidence import Evidence, History, Recent
 from noisewise.measured.population import Population
+from noisewise.measured.told import Told
 from noisewise.methods.method import Explanation, Handover, Method, Now, Setup
 from noisewise.problem.values import Value
 from noisewise.run.comparison import Comparison
@@ -27,6 +28,8 @@ BUDGET_SPENT, STOPPED, ALL_FAILED, INTERRUPTED, RUNNING = 0, 1, 2, 3, 4
 BARREN = 3
 #: Coordinates and values of the newest candidates that are kept for the report.
 _KEPT = 30000
+#: Numbers that are kept of the newest evaluations, six and a point for each.
+_TOLD = 200_000
 _NONE: FloatArray = np.empty((0, 0))
 #: Columns of the history that every method has.
 COLUMNS = (
@@ -142,6 +145,8 @@ class Run:
     #: What the values say about the noise, and the newest of them.
     evidence: Evidence
     best_x: FloatArray
+    #: The newest evaluations.
+    told: Told
     #: How the method in charge came to be that, if it is not the chosen one.
     handovers: list[Handed] = field(default_factory=list)
     best_value: float = math.inf
@@ -186,6 +191,8 @@ class Run:
     #: because the time was up.
     regranted: bool = False
     time_up: bool = False
+    #: The newest data measured elsewhere, for the report: inner coordinates and the value.
+    brought: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     #: Rows of data measured elsewhere, and how many of them the method had no use for.
     earlier: int = 0
     unused: int = 0
@@ -313,6 +320,7 @@ def begin(
         maximize=maximize,
         evidence=Evidence(recent=Recent(_KEPT // (setup.dimension + 1))),
         best_x=setup.box.outer(setup.mean),
+        told=Told(_TOLD // (setup.dimension + 6)),
         seeds=None if seeds is None else Seeds.of(seeds, streams[0]),
         workers=workers,
         comparison=None if incumbent is None else Comparison(incumbent, paired=seeds is not None),

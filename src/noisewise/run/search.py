@@ -147,8 +147,7 @@ class Search:
         self._request(population)
 
     def _request(self, population: Population) -> bool:
-        """Have trials wait for what the method asks for, as far as the ledger allows; whether there
-        are any."""
+        """Have trials wait for what the method asks for, if possible; whether there are any."""
         run, k = self.run, len(population.X)
         wanted = self.method.request(run.memory, population, run.bootstrap)
         if len(wanted) == 0:
@@ -212,6 +211,7 @@ class Search:
         plain = ses.count(None) == len(ids) and set(map(type, limits)) == {type(None)}
         if plain and current is not None and ids == tuple(current.pending):
             run.ledger.count(values)
+            run.told.add(current, run.round, ids, tuple(current.pending.values()), ys)
             current.put_all(ys)
             self.move_on()
             return
@@ -228,6 +228,7 @@ class Search:
         run, part = self.run, self.run.holder(value.id)
         assert part is not None
         place = part.pending.pop(value.id)
+        run.told.add(part, run.round, [value.id], [place], [value.y], [value.se])
         part.samples.put(*place, value.y, value.se)
         if value.constraints is not None:
             if run.limits is None:
@@ -344,7 +345,6 @@ class Search:
         return smallest
 
     def recommend(self) -> tuple[FloatArray, Estimate]:
-        """The point to use (outer coordinates), with an honest estimate of f there, in the user's
-        sign."""
+        """The point to use (outer coordinates), with an estimate of f there in the user's sign."""
         x, found = last_phase.recommend(self.method, self.run)
         return x, found.negated() if self.run.maximize else found

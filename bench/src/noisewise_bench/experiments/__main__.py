@@ -1,4 +1,4 @@
-"""Run a study: ``python -m noisewise_bench.experiments NAME``; also asynchronous, coverage,
+"""Run a study: ``python -m noisewise_bench.experiments NAME``; also asynchronous, audit, coverage,
 incumbent, kinds, mismatch, mixed, outliers, policies, seeds, select, small and warm-start."""
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from noisewise_bench.experiments import (
     ablation,
     asynchronous,
+    audit,
     auto,
     baselines,
     confirmed,
@@ -52,6 +53,7 @@ STUDIES: dict[str, Study] = {
 #: Studies whose rows are not those of a campaign.
 ALONE: dict[str, Callable[[list[str]], int]] = {
     asynchronous.NAME: asynchronous.main,
+    audit.NAME: audit.main,
     "coverage": coverage.main,
     small.NAME: small.main,
     "mismatch": mismatch.main,

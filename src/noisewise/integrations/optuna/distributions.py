@@ -12,7 +12,7 @@ import numpy as np
 
 from noisewise._types import FloatArray
 from noisewise.integrations._extra import extra
-from noisewise.integrations.optuna import records
+from noisewise.integrations.optuna import constraints, records
 from noisewise.problem.parameters import Choice, Float, Int, Parameter
 from noisewise.problem.space import Space
 from noisewise.problem.values import LARGEST
@@ -121,10 +121,13 @@ class Points:
         return max(records.minimised(study, trial.value), -LARGEST)
 
     def data(self, study: Any, trials: Iterable[Any]) -> tuple[FloatArray, FloatArray] | None:
-        """Points and values of the completed trials; None if there are none in the space."""
+        """Points and values of the completed trials that break no constraint; None if there are
+        none in the space."""
         found = [
             (x, self.value(study, trial, x))
             for trial in trials
-            if records.complete(trial) and (x := self.of(trial)) is not None
+            if records.complete(trial)
+            and not constraints.violated(trial)
+            and (x := self.of(trial)) is not None
         ]
         return (np.array([x for x, _ in found]), np.array([y for _, y in found])) if found else None

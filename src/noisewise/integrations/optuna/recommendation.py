@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from noisewise._types import FloatArray
-from noisewise.answer.outlook import estimated
+from noisewise.answer.written import estimated
+from noisewise.auditing.audit import audit
 from noisewise.integrations._extra import extra
-from noisewise.integrations.optuna import records
+from noisewise.integrations.optuna import constraints, records
 from noisewise.integrations.optuna.view import View, latest
 from noisewise.measured.estimate import Estimate, estimate
 from noisewise.measured.evidence import Evidence
@@ -63,6 +64,8 @@ class Recommended:
     improvement_interval: tuple[float, float] = (math.nan, math.nan)
     kept: bool | None = None
     verdict: str = ""
+    #: Only with constraints: the chance that the means of all of them are at most 0 there.
+    p_feasible: float = math.nan
     #: Where a single categorical parameter is searched: how its choices stand, columns by name as
     #: in ``options`` of a `noisewise.Result`; else None.
     options: dict[str, list[Any]] | None = None
@@ -72,11 +75,15 @@ class Recommended:
         said = estimated(self.value, self.interval, self.kind, n, self.n_failures)
         if self.n_failures and not self.n_values:
             said += f"; {self.n_failures} trials of it failed"
+        if not math.isnan(self.p_feasible):
+            said += f"; constraints are met with probability {self.p_feasible:.2g}"
         return f"{self.params}: {said}" + (f"; {self.verdict}" if self.verdict else "")
 
 
 def recommended_params(study: Any) -> Recommended:
     """The parameters to use, which is not ``study.best_trial``: that is the luckiest draw.
+
+    A study of another sampler is audited, see `noisewise.audit`: ``kind`` is then "model".
 
     >>> import optuna
     >>> from noisewise.integrations.optuna import NoisewiseSampler, recommended_params
@@ -86,13 +93,10 @@ def recommended_params(study: Any) -> Recommended:
     >>> abs(recommended_params(study).params["x"]) < 0.2
     True
     """
-    single_objective(study)
+    constraints.single_objective(study)
     view = latest(study)
     if view is None:
-        raise ValueError(
-            f"study {study.study_name!r} has no trials of a NoisewiseSampler to recommend from; "
-            "without search_space, the first are those after a completed one"
-        )
+        return _of_others(study)
     best = view.replay.recommend()
     model = _model(study, view, best.x)
     params = {} if model is None else _rest(view, model)
@@ -112,7 +116,14 @@ def recommended_params(study: Any) -> Recommended:
     low, high = sorted(ends)
     options = _options(study, view)
     today["options"] = options
+    today["p_feasible"] = float(result.get("p_feasible", math.nan))
     return Recommended(params, value, found.se, n, (low, high), found.kind, failures, **today)
+
+
+def _of_others(study: Any) -> Recommended:
+    """What an audit says of a study without trials of a NoisewiseSampler."""
+    found = audit(study)
+    return Recommended(found.params or {}, found.fun, found.fun_se, 0, found.interval, "model")
 
 
 def _options(study: Any, view: View) -> dict[str, list[Any]] | None:
@@ -141,14 +152,6 @@ def measure(study: Any, trial: Any, view: View, waited: float) -> dict[str, Any]
         for name, value in _rest(view, model).items():
             rest[name] = float(model.distributions[name].to_internal_repr(value))
     return view.measure(study, trial, x, rest, waited)
-
-
-def single_objective(study: Any) -> None:
-    """Raise ValueError if the study has several objectives."""
-    if len(study.directions) > 1:
-        raise ValueError(
-            f"NoisewiseSampler takes studies with one objective, got {len(study.directions)}"
-        )
 
 
 def _measured(study: Any, view: View, x: FloatArray, rest: dict[str, Any]) -> list[float]:
@@ -208,7 +211,10 @@ def _best_near(study: Any, view: View, x: FloatArray, trials: Sequence[Any]) -> 
     ]
     near = sorted(alike or placed, key=lambda pair: float(np.linalg.norm(pair[1] - x)))
     near = near[: max(_NEAR, math.ceil(_NEAR_SHARE * len(near)))]
-    ranked = sorted((trial for trial, _ in near), key=lambda t: records.minimised(study, t.value))
+    fine = [trial for trial, _ in near if not constraints.violated(trial)]
+    ranked = sorted(
+        fine or [trial for trial, _ in near], key=lambda t: records.minimised(study, t.value)
+    )
     return ranked[: max(_BEST, math.ceil(_BEST_SHARE * len(ranked)))]
 
 

@@ -8,12 +8,14 @@ the records can go on with the run.
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
-from noisewise._types import FloatArray
+from noisewise._types import FloatArray, Rng
 from noisewise.answer.recommendation import Recommendation
 from noisewise.answer.result import Result
 from noisewise.loop.optimizer import Optimizer
@@ -72,12 +74,14 @@ class Replay:
         self._earlier: Recommendation | None = None
         #: How often the run has learnt and was asked for more, with several workers.
         self.steps = 0
+        #: Names of the constraints; None: not known yet.
+        self._limits: tuple[str, ...] | None = None
         self._opt = self._optimizer(settings.x0, settings.sigma0, settings.seed)
         #: What the run waits for now, by id.
         self.open: dict[int, Offer] = {}
         self._ask()
 
-    def _optimizer(self, x0: FloatArray, sigma0: float, rng: object) -> Optimizer:
+    def _optimizer(self, x0: FloatArray, sigma0: float, rng: Rng) -> Optimizer:
         s = self.settings
         if s.budgets is None:
             first = max(_FIRST, _FIRST_PER_COORDINATE * len(x0))
@@ -115,20 +119,54 @@ class Replay:
         """Whether nothing but failures made the run end."""
         return self._opt.gave_up
 
-    def answer(self, id: int, value: float, row: FloatArray | None = None) -> None:
+    def answer(
+        self,
+        id: int,
+        value: float,
+        row: FloatArray | None = None,
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
         """The value of an open evaluation; nan: it failed. ``row`` is where it was evaluated:
-        another machine may have sampled another point for the same id."""
+        another machine may have sampled another point for the same id. ``limits`` are constraints
+        by name."""
         offer = self.open.pop(id)
         local = id - self._offset
         if row is not None and offer.kind == "candidate":
             self._opt.move(local, row)
-        self._opt.tell(local, value)
+        value, told = self._limited(value, limits or {})
+        self._opt.tell(local, value, constraints=told)
         if not self.flows:
             self._ask()
 
-    def place(self, id: int, value: float, x: FloatArray) -> None:
+    def _limited(
+        self, value: float, limits: Mapping[str, float]
+    ) -> tuple[float, list[float] | None]:
+        """The value, nan where constraints are missing that others have, and these in the order of
+        the first trial that had some. Where trials without any came before, there are none."""
+        ledger = self._opt.state.ledger
+        if limits and self._limits is None and ledger.told > ledger.failures:
+            warnings.warn(
+                "constraints are left out: the first trials of this search had none", stacklevel=2
+            )
+            self._limits = ()
+        if self._limits is None:
+            if not limits:
+                return value, None
+            self._limits = tuple(limits)
+        told = [limits.get(name, math.nan) for name in self._limits]
+        if not told or math.isnan(value):
+            return value, None
+        return (math.nan, None) if np.isnan(told).any() else (value, told)
+
+    def place(
+        self,
+        id: int,
+        value: float,
+        x: FloatArray,
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
         """The value of a point that the run did not ask for, in the place of a candidate."""
-        self.answer(id, value, self._injected(x))
+        self.answer(id, value, self._injected(x), limits)
 
     def _injected(self, x: FloatArray) -> FloatArray:
         """Where a foreign point counts: an evolution strategy takes it for a sample of its own, so

@@ -7,14 +7,14 @@ import threading
 import time
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
 
 from noisewise._check import positive_real, shown
 from noisewise.integrations._extra import extra
-from noisewise.integrations.optuna import recommendation, records
+from noisewise.integrations.optuna import constraints, recommendation, records
 from noisewise.integrations.optuna.distributions import (
     conditions,
     distribution,
@@ -74,6 +74,10 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         Today's parameters, all by name: the search starts there, and about 40 % of ``n_trials``,
         which must be given, measure them beside what was found. They are recommended unless the
         others are shown to be better; see `recommended_params`.
+    constraints_func
+        As of other samplers: called with a trial that has ended, returns a value per constraint,
+        whose mean must be at most 0. ``trial.set_constraint`` of Optuna 5 needs none. All trials
+        of a run have the same constraints; one that lacks them counts as failed.
 
     Examples
     --------
@@ -99,7 +103,9 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
         overdue: float | None = None,
         independent_sampler: Any = None,
         incumbent: Mapping[str, Any] | None = None,
+        constraints_func: Callable[[Any], Sequence[float]] | None = None,
     ) -> None:
+        self._constraints_func = constraints.checked(constraints_func)
         #: Conditions of parameters, by name.
         self._when = conditions(search_space) if isinstance(search_space, Space) else {}
         self._search_space = _checked_space(search_space)
@@ -140,16 +146,8 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be read from the storage again stays at home.
-        own = (
-            "_lock",
-            "_study",
-            "_intersection",
-            "_view",
-            "_asked",
-            "_warned",
-            "_searched",
-            "_random",
-        )
+        own = {"_lock", "_study", "_intersection", "_view", "_asked", "_warned"}
+        own |= {"_searched", "_random"}
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -175,7 +173,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """The parameters of a trial: those of the next evaluation that nobody has claimed, or the
         recommendation where there is none. Waits while only other workers can move the run on."""
-        recommendation.single_objective(study)
+        constraints.single_objective(study)
         if _is_given(trial, search_space) or not search_space:
             self._note(study, trial)
             return {}  # the run learns from it when its value is there, see `View.place`
@@ -206,7 +204,7 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
     def sample_independent(
         self, study: Any, trial: Any, param_name: str, param_distribution: Any
     ) -> Any:
-        recommendation.single_objective(study)
+        constraints.single_objective(study)
         kept = records.mark(trial).get("rest", {}).get(param_name)
         if kept is not None and param_distribution._contains(kept):
             return param_distribution.to_external_repr(kept)
@@ -240,6 +238,8 @@ class NoisewiseSampler(_BaseSampler):  # type: ignore[misc]
 
     def after_trial(self, study: Any, trial: Any, state: Any, values: Any) -> None:
         self._asked.pop(trial.number, None)
+        if self._constraints_func is not None:
+            constraints.keep(self._constraints_func, study, trial, state)
         self._independent.after_trial(study, trial, state, values)
 
     def _run(self, study: Any, trial: Any, space: Mapping[str, Any]) -> View:

@@ -13,8 +13,8 @@ from noisewise._types import FloatArray
 from noisewise.answer.result import Result
 from noisewise.integrations._extra import extra
 from noisewise.integrations.optuna import records
+from noisewise.integrations.optuna.constraints import single_objective
 from noisewise.integrations.optuna.distributions import distribution, parameter
-from noisewise.integrations.optuna.recommendation import single_objective
 from noisewise.loop.optimizer import Optimizer
 from noisewise.problem.parameters import Choice, Float, Parameter
 from noisewise.problem.space import Space
@@ -100,7 +100,7 @@ def from_study(study: Any) -> dict[str, Any]:
     20
     """
     single_objective(study)
-    done = [t for t in records.trials(study) if records.complete(t) and math.isfinite(t.value)]
+    done = usable(study)
     searched = optuna.search_space.intersection_search_space(done) if done else {}
     parameters = {name: p for name, d in searched.items() if (p := _parameter(d)) is not None}
     if not parameters:
@@ -111,6 +111,11 @@ def from_study(study: Any) -> dict[str, Any]:
     maximize = study.direction == optuna.study.StudyDirection.MAXIMIZE
     data = (rows, [trial.value for trial in done])
     return {"space": Space(parameters), "data": data, "maximize": maximize}
+
+
+def usable(study: Any) -> list[Any]:
+    """The completed trials with a finite value."""
+    return [t for t in records.trials(study) if records.complete(t) and math.isfinite(t.value)]
 
 
 def _parameter(d: Any) -> Parameter | None:

@@ -9,8 +9,7 @@ holds a lock, so nobody can die with one.
 A trial that is overdue is taken for dead and another trial claims its evaluation as the next
 *attempt*; from then on the later attempt answers, whatever becomes of the earlier one. The new
 attempt is withdrawn if the earlier trial turns out to have finished. (What is left to chance: a
-worker that dies in the milliseconds between claiming an attempt and withdrawing it, when the trial
-it took for dead has finished in the same moment.)
+worker that dies right between the two, when the trial it took for dead has just finished.)
 
 Trials that the run did not ask for are *foreign*: the user enqueued or added them, or they come
 from another sampler. Those that had finished when the run began are its data. Others take the place
@@ -31,6 +30,7 @@ import numpy as np
 from noisewise import _data
 from noisewise._types import FloatArray
 from noisewise.integrations.optuna import records
+from noisewise.integrations.optuna.constraints import values as limits
 from noisewise.integrations.optuna.distributions import Points
 from noisewise.integrations.optuna.replay import Replay, Settings
 from noisewise.integrations.optuna.steps import Steps
@@ -202,12 +202,12 @@ class View:
         """Answer an evaluation with a finished trial."""
         if trial.number in self._placed:
             row = self._rows[trial.number]
-            self.replay.place(id, self.points.value(study, trial, row), row)
+            self.replay.place(id, self.points.value(study, trial, row), row, limits(trial))
             return
         text = records.mark(trial).get("row")
         sampled = None if text is None else records.as_row(text)
         x = self.replay.open[id].x if sampled is None else np.clip(sampled, 0.0, 1.0)
-        self.replay.answer(id, self.points.value(study, trial, x), sampled)
+        self.replay.answer(id, self.points.value(study, trial, x), sampled, limits(trial))
 
     # -- what there is to do
 

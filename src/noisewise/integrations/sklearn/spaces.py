@@ -10,7 +10,8 @@ import numpy as np
 
 from noisewise._check import shown
 from noisewise._types import FloatArray
-from noisewise.problem.parameters import Choice, Float, Int, Parameter, parameter
+from noisewise.problem.foreign import understood
+from noisewise.problem.parameters import Choice, Parameter, parameter
 from noisewise.problem.space import Space
 
 #: Name of the choice between spaces. Estimators have no parameter of that name: it is no word.
@@ -115,25 +116,14 @@ def _parameter(name: str, given: Any) -> Parameter:
             return parameter(given)
         if isinstance(given, (list, tuple, np.ndarray)) and len(given) >= 1:
             return Choice(tuple(given))
-        if hasattr(given, "dist") and hasattr(given, "support"):
-            return _distribution(given)
+        if (other := understood(given)) is not None:
+            return other
     except ValueError as error:
         raise ValueError(f"space: {name} {error}") from None
     raise ValueError(
         f"space: {name} must be text such as '1e-4..1:log', an object of noisewise.space, a list "
         f"of options or a scipy.stats distribution, got {shown(given)}"
     )
-
-
-def _distribution(given: Any) -> Parameter:
-    """The range of a frozen distribution of scipy.stats."""
-    low, high = (float(end) for end in given.support())
-    kind = given.dist.name
-    if kind == "randint":
-        return Int(int(low), int(high))
-    if kind in ("uniform", "loguniform", "reciprocal"):
-        return Float(low, high, log=kind != "uniform")
-    raise ValueError(f"must be uniform, loguniform or randint of scipy.stats, got {kind}")
 
 
 def current(incumbent: Any, estimator: Any, space: Space | Branches) -> FloatArray | None:

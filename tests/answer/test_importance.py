@@ -11,8 +11,8 @@ import pytest
 
 import noisewise as nw
 from noisewise import _data
+from noisewise.answer.importance import Importance, importances
 from noisewise.report import facts, text
-from noisewise.report.importance import Importance, importances
 from noisewise.report.page import page
 from noisewise.space import Space
 

@@ -17,16 +17,20 @@ chance only. So ranks are explained generation by generation, and what is explai
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaincc, ndtri
 
 from noisewise._types import FloatArray, IntArray
-from noisewise.loop.optimizer import Optimizer
 from noisewise.measured.samples import midranks
+from noisewise.methods.method import Method
 from noisewise.problem.space import Choice, Space
 from noisewise.problem.values import LARGEST
+from noisewise.run.run import Run
 
+#: Newest candidates among which parameters are compared, and most parameters.
+_COMPARED, _COMPARED_UP_TO = 400, 50
 #: Fewer candidates than this, in generations large enough to count, tell nothing.
 _LEAST = 20
 #: A parameter counts as told apart from chance below this (Holm-corrected) probability.
@@ -67,17 +71,48 @@ def importances(
     return sorted(out, key=lambda i: -i.share)
 
 
-def modelled(opt: Optimizer, space: Space | None) -> list[Importance]:
+def among_newest(run: Run, space: Space | None) -> list[Importance]:
+    """The parameters by how much they mattered among the newest candidates."""
+    if not compared(run):
+        return []
+    X, values, generation = run.evidence.recent.points(_COMPARED)
+    return importances(run.setup.box.outer(X), values, generation, space)
+
+
+def compared(run: Run) -> int:
+    """Candidates that are compared; in many dimensions they would be too few."""
+    recent = run.evidence.recent
+    if not recent.size or run.setup.dimension > _COMPARED_UP_TO:
+        return 0
+    return len(recent.points(_COMPARED)[1])
+
+
+def modelled(method: Method, run: Run, space: Space | None) -> list[Importance]:
     """The parameters by how much they matter to the model in charge; empty if there is none."""
-    free = np.less(*opt.state.setup.box.bounds)
+    box = run.setup.box
+    free = np.less(*box.bounds)
     place = np.cumsum(free) - 1
-    every = blocks(opt.dimension, space).items()
+    every = blocks(box.dimension, space).items()
     found = {name: place[at][free[at]] for name, at in every}
     varying = {name: block for name, block in found.items() if len(block)}
-    model = opt.in_charge.explain(opt.state.memory).predictions
+    model = method.explain(run.memory).predictions
     told = [] if model is None else model.sensitivities(list(varying.values()))
     out = [Importance(name, *one) for name, one in zip(varying, told, strict=True)] if told else []
     return sorted(out, key=lambda i: -i.share)
+
+
+def table(method: Method, run: Run, space: Space | None) -> dict[str, list[Any]]:
+    """The parameters as columns by name, the most important first: the name, its share, whether
+    that is clear, and of what it is a share, "variance" of a model or "ranks"."""
+    found, of = modelled(method, run, space), "variance"
+    if not found:
+        found, of = among_newest(run, space), "ranks"
+    return {
+        "parameter": [one.name for one in found],
+        "share": [float(one.share) for one in found],
+        "clear": [bool(one.clear) for one in found],
+        "of": [of] * len(found),
+    }
 
 
 def blocks(dimension: int, space: Space | None) -> dict[str, slice]:

@@ -1,0 +1,1 @@
+"""What finished studies of any tool are worth: `noisewise.audit`."""
