@@ -15,6 +15,7 @@ import noisewise as nw
 import support
 from noisewise.methods import GP, Auto, Watchful
 from noisewise.methods.auto import AutoMemory
+from noisewise.methods.auto_tuning import AutoTuning
 from noisewise.methods.method import Handover
 
 
@@ -37,19 +38,22 @@ def in_charge(d: int, budget: int, **options: Any) -> str:
 @pytest.mark.parametrize(
     ("d", "least", "most", "beyond"),
     [
-        (1, 5, 100, "gp opens for 50"),
-        (2, 10, 200, "gp opens for 100"),
-        (3, 15, 300, "gp opens for 100"),
-        (5, 25, 300, "gp opens for 125"),
-        (6, 30, 300, "watchful"),
-        (10, 50, 300, "watchful"),
+        (1, 2, 100, "gp opens for 50"),
+        (2, 4, 200, "gp opens for 100"),
+        (3, 6, 300, "gp opens for 100"),
+        (5, 10, 300, "gp opens for 125"),
+        (6, 12, 300, "gp opens for 150"),
+        (7, 14, 300, "gp opens for 150"),
+        (8, 40, 300, "gp opens for 150"),
+        (10, 50, 300, "gp opens for 150"),
     ],
 )
 def test_the_model_is_in_charge_of_few_evaluations(
     d: int, least: int, most: int, beyond: str
 ) -> None:
-    """Between 5 and 100 per coordinate, and at most 300. In at most five dimensions it opens
-    longer runs, for 25 evaluations per coordinate, at least 100, and at most half of the budget."""
+    """Between 2 (5 beyond seven) and 100 per coordinate, and at most 300. It opens longer runs: in
+    at most five dimensions for 25 evaluations per coordinate, at least 100, and at most half of the
+    budget; in up to ten for half of it."""
     found = [in_charge(d, budget) for budget in (least - 1, least, most, most + 1)]
     assert found == ["watchful", "gp", "gp", beyond]
 
@@ -87,7 +91,7 @@ def test_auto_is_the_method_in_charge(
     budget: int, options: dict[str, Any], other: nw.methods.Method
 ) -> None:
     """The same trials and the same answer, to the bit, whatever options are forwarded."""
-    d = 3 if budget < 400 else 6
+    d = 3 if budget < 400 else 11
     pair = [support.start(method, d, budget) for method in (Auto(**options), other)]
     asked = [support.drive(opt) for opt in pair]
     assert asked[0] == asked[1]
@@ -107,11 +111,11 @@ def test_every_option_reaches_the_strategy(option: str) -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_model_that_does_not_predict_hands_over(seed: int) -> None:
     """From then on the history has step sizes and populations of the strategy."""
-    opt = support.start(Auto(), 6, 150, rng=seed, confirm=0)
+    opt = support.start(Auto(), 6, 200, rng=seed, confirm=0)
     support.drive(opt, lambda trial: pure_noise(trial) + seed)
     r, handed_over = opt.result(), support.handed_over(opt)
-    assert 6 < handed_over < 150
-    assert r.nfev == 150
+    assert 72 <= handed_over < 200
+    assert r.nfev == 200
     assert f"a model handed over after {handed_over} evaluations" in r.message
     model = r.history["evaluations"] <= handed_over
     assert model.any()
@@ -137,7 +141,7 @@ def test_the_strategy_goes_on_where_the_model_was(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Auto, "_hand_over", watched)
     seen: list[tuple[float, bytes]] = []
-    opt = support.start(Auto(), 6, 150, bounds=(-5.0, 5.0), confirm=0)
+    opt = support.start(Auto(), 6, 310, bounds=(-5.0, 5.0), confirm=0)
     while not (found or opt.done):
         for trial in opt.ask():
             seen.append((pure_noise(trial), trial.x.tobytes()))
@@ -387,7 +391,8 @@ def test_resume_is_exact_across_the_hand_over(tmp_path: Path, d: int, budget: in
         opt.save(path)
         return nw.Optimizer.load(path)
 
-    whole, parts = (support.start(Auto(), d, budget, bounds=(-5.0, 5.0)) for _ in range(2))
+    method = Auto(tuning=AutoTuning(hands_over_each=1))
+    whole, parts = (support.start(method, d, budget, bounds=(-5.0, 5.0)) for _ in range(2))
     asked = support.drive(whole, pure_noise)
     again: dict[int, bytes] = {}
     while not parts.done:

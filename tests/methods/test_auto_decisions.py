@@ -20,14 +20,24 @@ def pure_noise(trial: nw.Trial) -> float:
     return float(np.random.default_rng([trial.id, 3]).normal())
 
 
-def foretold(d: int, n: int, in_order: bool, apart: float = 50.0) -> Any:
+def foretold(
+    d: int, n: int, in_order: bool, apart: float = 50.0, measured: int | None = None
+) -> Any:
     """The memory of a model in ``d`` dimensions that predicted ``n`` values, far apart, whose order
-    turned out to be the expected one or the opposite."""
+    turned out to be the expected one or the opposite; it has ``measured`` twelve per dimension."""
     memory: Any = Auto().start(support.setup(d, 200))
     means = apart * np.arange(float(n))
     told = np.column_stack([means, np.ones(n), means if in_order else -means])
-    memory.model = replace(memory.model, told=told)
+    X = np.random.default_rng(0).random((12 * d if measured is None else measured, d))
+    seen = memory.model.measured.add(X, X.sum(axis=1))
+    memory.model = replace(memory.model, told=told, measured=seen)
     return memory
+
+
+def test_the_model_hands_over_after_twelve_evaluations_per_dimension() -> None:
+    for measured, lost in ((71, False), (72, True)):
+        memory = foretold(6, 10, False, measured=measured)
+        assert Auto()._lost(memory, Now(ENOUGH, 200), 6) == lost
 
 
 #: Eight generations of 4 + 3 ln 6 candidates.

@@ -271,16 +271,16 @@ def test_the_start_design_comes_in_one_round(done: int, batch: int, free: int, s
     assert method.size(memory, Now(free, 100)) == Size(size, singly=True)
 
 
-@pytest.mark.parametrize(("own", "size"), [(0, 6), (5, 1), (7, 3)])
+@pytest.mark.parametrize(("own", "size"), [(0, 3), (2, 1), (7, 3)])
 def test_with_earlier_data_the_first_round_ends_where_they_are_looked_at(
     own: int, size: int
 ) -> None:
-    """In five coordinates after six own values. These disagree with the data, which are dropped:
+    """In five coordinates after three own values. These disagree with the data, which are dropped:
     the next round is what is missing of a start design of ten."""
     method, rng = GP(), np.random.default_rng(3)
     X = rng.random((20, 5))
     memory = method.start(support.setup(5, 100))
-    with_data = search.absorb(memory.model, X, X.sum(axis=1), np.zeros(20))
+    with_data = search.absorb(memory.model, X, 1000.0 + X.sum(axis=1), np.zeros(20))
     assert with_data is not None
     memory.model = measured(with_data, [float(i) for i in range(own)])
     assert method.size(memory, Now(100, 100)) == Size(size, singly=True)

@@ -111,7 +111,7 @@ def test_many_points_at_once_come_from_few_sets_of_candidates(
 
 def test_the_start_design_fills_the_box_without_gathering_at_its_faces() -> None:
     memory = box(5)
-    U = search.propose(memory, search.start_size(5), np.zeros((0, 5)), rng(2))
+    U = search.propose(memory, memory.design, np.zeros((0, 5)), rng(2))
     assert len(U) == 10
     assert 0.15 < np.abs(U[1:] - 0.5).mean() < 0.35
 

@@ -20,9 +20,14 @@ from noisewise.select.race import difference, request, settle, start
     ("budget", "dimension", "kept"),
     [
         (4, 2, (0, 0)),
-        (8, 2, (0, 2)),  # a quarter
-        (15, 2, (0, 3)),
-        (16, 2, (0, 4)),
+        (9, 1, (0, 0)),  # fewer than ten per dimension: the search needs all of them
+        (19, 2, (0, 0)),
+        (99, 10, (0, 0)),
+        (11, 1, (0, 2)),  # a quarter
+        (15, 1, (0, 3)),
+        (16, 1, (0, 4)),
+        (20, 2, (0, 4)),
+        (60, 11, (0, 6)),  # more than ten dimensions
         (39, 2, (0, 4)),  # a tenth, but at least four
         (60, 2, (0, 6)),
         (80, 2, (0, 8)),

@@ -27,19 +27,23 @@ import numpy as np
 
 import noisewise as nw
 from noisewise._types import FloatArray
+from noisewise.methods import Auto, Method
+from noisewise.methods.auto_tuning import AutoTuning
 
 #: Significant digits that are kept.
 _DIGITS = 7
 #: Every so many proposals of a model are pinned.
 _EVERY = 4
 Pin = dict[str, Any]
+#: `auto` that hands over as soon as the model does not predict.
+_EARLY = Auto(tuning=AutoTuning(hands_over_each=1))
 
 
 @dataclass(frozen=True)
 class Followed:
     """A run in the unit cube whose values are measured at points of a fixed design."""
 
-    method: str = "gp"
+    method: str | Method = "gp"
     d: int = 2
     budget: int = 36
     #: Standard deviation of the noise.
@@ -144,7 +148,7 @@ CASES: dict[str, Followed | Whole] = {
     "gp, earlier data": Followed(options={"data": True}),
     "gp, workers": Followed(options={"workers": 3}),
     "auto, in charge": Followed("auto", budget=40),
-    "auto, hand-over": Followed("auto", d=6, budget=150, noise=1.0, hopeless=True),
+    "auto, hand-over": Followed(_EARLY, d=6, budget=150, noise=1.0, hopeless=True),
     "auto, opening": Followed("auto", d=3, budget=310, noise=0.06),
     "auto, keeping": Followed("auto", d=1, budget=130, noise=0.05),
     "auto, begun anew": Followed("auto", d=3, budget=310, noise=1.0),

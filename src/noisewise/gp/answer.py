@@ -13,6 +13,7 @@ H^-1 G H^-1.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,11 +21,11 @@ import numpy as np
 from noisewise._types import FloatArray, IntArray
 from noisewise.gp import kernel, proposals
 from noisewise.gp.focus import average_of_best
-from noisewise.gp.limits import LIKELY
-from noisewise.gp.model import OFTEN, local
+from noisewise.gp.limits import LIKELY, Limits
+from noisewise.gp.model import OFTEN, local, refit, two_valued
 from noisewise.gp.process import Posterior
 from noisewise.gp.proposals import descend, descend_mixed
-from noisewise.gp.search import Memory, candidates, modelled, noise_share, reach, safest, start_size
+from noisewise.gp.search import Memory, candidates, modelled, noise_share, reach
 from noisewise.methods.method import Recommended, Sensitivity
 
 #: Noise is strong if its share of the variance times the number of coordinates exceeds this (never
@@ -36,6 +37,8 @@ _BESIDE = 0.25
 _CONDITION = 1e4
 #: Points over which the effect of coordinates is averaged.
 _POINTS = 200
+#: Rounds of candidates in which the lowest feasible point is looked for.
+_ROUNDS = 6
 #: Joint draws of the posterior from which the expected improvement is taken.
 _DRAWS = 200
 
@@ -80,20 +83,34 @@ def noise(memory: Memory) -> float:
 
 
 def favourite(memory: Memory, process: Posterior) -> FloatArray:
-    """The minimum of the posterior mean. Under strong noise, the point halfway between it and the
-    average of the tenth of the points with the smallest values: both are off, and hardly in the
-    same direction. Beside a face of the box the average can only be off inwards."""
+    """The minimum of the posterior mean. Under strong noise, and at the end of a search whose
+    values need a logarithm, a point between it and the average of the tenth of the points with
+    the smallest values: both are off, and hardly in the same direction. Beside a face of the box
+    the average can only be off inwards."""
     x, seen = minimum(memory, process), memory.measured
     # The model knows more than raw values about known errors, shared seeds and constraints.
     more = seen.var.any() or seen.seed is not None or memory.limits is not None
-    if more or not noise_share(memory) * len(x) > _STRONG:
+    if more or not (memory.misfit or noise_share(memory) * len(x) > _STRONG):
         return x
     X, y = seen.X[seen.at[seen.ok]], seen.y[seen.ok]
     tenth = average_of_best(X, y, max(3, math.ceil(len(y) / 10)))
     on_face = (x == memory.frame.low) | (x == memory.frame.high)
-    between = np.where(on_face & (np.abs(tenth - x) < _BESIDE), x, 0.5 * (x + tenth))
+    part = memory.tuning.towards_best * (tenth - x)
+    between = np.where(on_face & (np.abs(tenth - x) < _BESIDE), x, x + part)
     between = _between(memory, x, between)
     return between if modelled(memory).success.likely(between[None])[0] else x
+
+
+def settled(memory: Memory) -> Memory:
+    """The memory at the end of the search: the transformation is chosen afresh from all values.
+    Whether they need a logarithm says little with few parameters, or where the model looks more
+    closely at the best."""
+    seen, fit = memory.measured, memory.fit
+    unclear = memory.past is not None or not fit.fitted or two_valued(seen.y[seen.ok])
+    if unclear or len(memory.x0) < memory.tuning.misfit_from:
+        return memory
+    fresh = refit(seen, replace(fit, fitted=0, chosen=0))
+    return replace(memory, fit=fresh, misfit=fresh.name.startswith("log") and not fresh.focused)
 
 
 def _between(memory: Memory, x: FloatArray, average: FloatArray) -> FloatArray:
@@ -115,7 +132,7 @@ def _descended(memory: Memory, process: Posterior) -> FloatArray:
     low, high = memory.frame.low, memory.frame.high
     ranked = _ranked(memory, process)
     if memory.limits is not None:
-        return safest(memory, memory.limits, process, ranked)
+        return _safest(memory, memory.limits, process, ranked)
     if memory.frame.layout is None:
         found = np.array([descend(process, x, low, high, 30) for x in ranked[:3]])
     else:
@@ -127,6 +144,23 @@ def _descended(memory: Memory, process: Posterior) -> FloatArray:
     # What has succeeded is safer than a point beside it, but may have been lucky.
     often = ranked[success.chance(ranked) >= OFTEN]
     return np.asarray(often[0] if len(often) else ranked[0])
+
+
+def _safest(memory: Memory, limits: Limits, process: Posterior, X: FloatArray) -> FloatArray:
+    """The lowest point of the posterior mean that is likely to succeed and almost certainly
+    feasible, by random steps from the rows of ``X``, always the same ones; without such a point,
+    the most feasible one."""
+    rng, frame, success = np.random.default_rng(0), memory.frame, modelled(memory).success
+    for _ in range(_ROUNDS):
+        likely = success.likely(X)
+        X = X[likely] if likely.any() else X
+        sure = X[limits.sure(frame.outer(X))]
+        if len(sure):
+            x = sure[int(np.argmin(process.mean(sure)))]
+        else:
+            x = frame.inner(limits.most_feasible(frame.outer(X)))
+        X = np.vstack([x, candidates(memory, process, x, rng)[proposals.GLOBAL :]])
+    return np.asarray(x)
 
 
 def improvement(memory: Memory) -> float:
@@ -155,7 +189,7 @@ def sensitivities(memory: Memory, blocks: list[IntArray]) -> list[Sensitivity]:
     """Total effects (Jansen's estimator): half the mean square by which the posterior mean changes
     where one block of coordinates is drawn afresh, over its variance. Points are uniform over the
     range that is searched, and always the same ones. Empty before there is a model."""
-    if len(memory.measured.y) < start_size(len(memory.x0)) or not memory.measured.ok.any():
+    if len(memory.measured.y) < memory.design or not memory.measured.ok.any():
         return []
     process, rng = modelled(memory).posterior, np.random.default_rng(0)
     low, high = reach(memory)

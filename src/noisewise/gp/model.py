@@ -313,5 +313,4 @@ def _fitted(measured: Measurements, old: Fit, prior: Prior, starts: list[Hyper])
 def _surprise(measured: Measurements, fit: Fit) -> float:
     """Largest distance of a group from what the others predict, in standard deviations."""
     process = posterior(measured, prepared(measured, fit.name)[1], fit)
-    mean, var = process.leave_one_out()
-    return float(np.max(np.abs(process.groups.mean - mean) / np.sqrt(var)))
+    return float(np.max(process.surprises()))

@@ -65,8 +65,7 @@ def suspects(measured: Measurements, process: Posterior) -> FloatArray:
     far = measured.X[measured.at[measured.huge & measured.ok]]
     if len(far) == 0:
         return far
-    mean, var = process.leave_one_out()
-    z = np.abs(process.groups.mean - mean) / np.sqrt(var)
+    z = process.surprises()
     strange = process.groups.X[z > max(UNUSUAL, TIMES_USUAL * float(np.median(z)))]
     return np.asarray(far[(far[:, None] == strange[None]).all(axis=2).any(axis=1)])
 

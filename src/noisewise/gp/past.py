@@ -7,9 +7,10 @@
 | L | log density of the run's own values, each foretold from all others |
 
 The data may be about another function, in other units, or worthless. So a run begins without
-them, and from its first few values on they are used only while they raise L: as they are, or with
-a and b from a regression of the own values on what a model of the data foretells. While they are
-not used, everything is as it would be without them.
+them, and from its first few values on they are used only while these do not contradict them, that
+is, while they hardly lower L: as they are, or with a and b from a regression of the own values on
+what a model of the data foretells. While they are not used, everything is as it would be without
+them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ _FARTHEST = 1e6
 #: Earlier values that are kept; of more, half of these are the smallest.
 _KEPT = 150
 #: Values from which on the data are looked at, and the growth of their number until the next look.
-_FIRST, _AGAIN = 6, 1.2
-#: By how much L must grow before data are used as they are, or rescaled, and to go on using them.
-_GAIN, _GAIN_RESCALED, _STAY = 2.0, 3.0, -1.0
+_FIRST, _AGAIN = 3, 1.2
+#: By how much L must grow, in nats, before data are used as they are (negative: they are used
+#: unless new values contradict them by so much), or rescaled, and to go on using them.
+_GAIN, _GAIN_RESCALED, _STAY = -1.0, 2.0, -2.0
 #: Error variances, of standardised values, that a fit to the data may lack.
 _MORE_NOISE = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
 #: How the data are used.
@@ -77,9 +79,9 @@ class Past:
         }[self.use]
 
 
-def first_look(start: int, dimension: int) -> int:
+def first_look(start: int) -> int:
     """Own values from which on the data are looked at: part of a start design of ``start``."""
-    return min(start, max(_FIRST, dimension + 1))
+    return min(start, _FIRST)
 
 
 def absorb(
@@ -112,7 +114,7 @@ def learn(past: Past, fit: Fit, own: Measurements, start: int) -> tuple[Past, Fi
     alone = refit(own, past.alone) if len(own.y) >= start else past.alone
     past = replace(past, own=own, alone=alone)
     m = int(own.ok.sum())
-    due = max(first_look(start, own.X.shape[1]), past.looked + 1, _AGAIN * past.looked)
+    due = max(first_look(start), past.looked + 1, _AGAIN * past.looked)
     if m >= due:
         past, fit = _look(past, fit)
     return past, past.alone if past.use == UNUSED else fit

@@ -286,6 +286,11 @@ class Posterior:
         var = 1.0 / np.diagonal(inverse)
         return self.groups.mean - self.alpha * var, np.asarray(var)
 
+    def surprises(self) -> FloatArray:
+        """Distance of every group's mean from what the others predict, in standard deviations."""
+        mean, var = self.leave_one_out()
+        return np.asarray(np.abs(self.groups.mean - mean) / np.sqrt(var))
+
     def loo_density(self) -> FloatArray:
         """Log predictive density of every group's values, given the other groups."""
         mean, var = self.leave_one_out()

@@ -22,6 +22,7 @@ from noisewise.gp.limits import LIKELY, Limits
 from noisewise.gp.model import OFTEN, Fit, Model, local, refit, two_valued
 from noisewise.gp.past import Past
 from noisewise.gp.process import Posterior
+from noisewise.gp.tuning import GPTuning
 from noisewise.gp.values import Measurements
 from noisewise.problem.box import SPREAD, Frame
 from noisewise.problem.layout import Layout
@@ -30,8 +31,6 @@ from noisewise.problem.layout import Layout
 WINDOW = 40
 #: Best measured points at which a candidate's measurement may lower the posterior mean.
 _ALTERNATIVES = 30
-#: Rounds of candidates in which the lowest feasible point is looked for.
-_ROUNDS = 6
 #: Share of noise in the variance of the values above which the model sees nothing. Of two values,
 #: such as won and lost, noise has such a share whatever the function.
 _BLIND = 0.9
@@ -66,6 +65,11 @@ class Memory:
     past: Past | None = None
     #: Measured constraints, in the caller's coordinates.
     limits: Limits | None = None
+    #: Points of the start design.
+    design: int = 3
+    tuning: GPTuning = GPTuning()  # noqa: RUF009 - frozen
+    #: Whether, at the end of the search, values need a logarithm to be predicted.
+    misfit: bool = False
 
     @property
     def own(self) -> Measurements:
@@ -79,25 +83,23 @@ def start(
     x0: FloatArray,
     sigma0: float,
     layout: Layout | None = None,
+    budget: int = 10**9,
+    tuning: GPTuning = GPTuning(),  # noqa: B008 - frozen
 ) -> Memory:
-    """The memory before the first value; arguments in the caller's coordinates."""
+    """The memory before the first of ``budget`` values; other arguments in the caller's
+    coordinates."""
     frame = Frame.of(low, high, x0, sigma0, layout)
-    d = len(frame.unit)
-    spread = np.minimum(sigma0 / frame.unit, SPREAD)
-    fit = Fit.start(d, frame.options)
-    return Memory(frame, frame.inner(x0), spread, Measurements.empty(d), fit, np.zeros((0, 3)))
-
-
-def start_size(dimension: int) -> int:
-    """Points of the start design."""
-    return max(3, 2 * dimension)
+    d, at, none = len(frame.unit), frame.inner(x0), np.zeros((0, 3))
+    spread, design = np.minimum(sigma0 / frame.unit, SPREAD), tuning.design(d, budget)
+    first, fit = Measurements.empty(d), Fit.start(d, frame.options)
+    return Memory(frame, at, spread, first, fit, none, design=design, tuning=tuning)
 
 
 def propose(memory: Memory, n: int, pending: FloatArray, rng: np.random.Generator) -> FloatArray:
     """``n`` points to evaluate next, shape (n, d); ``pending`` are under way, shape (p, d)."""
     d = len(memory.x0)
     known = np.vstack([memory.measured.X, np.reshape(pending, (-1, d))])
-    missing = start_size(d) - len(memory.measured.y) - (len(known) - len(memory.measured.X))
+    missing = memory.design - len(memory.measured.y) - (len(known) - len(memory.measured.X))
     if not memory.measured.ok.any():
         missing = n
     fresh: list[FloatArray] = []
@@ -132,7 +134,7 @@ def learn(
 ) -> Memory:
     """The memory with one more value per row of ``X``: measured, failed (nan or infinite), or
     with a known error variance; ``seed``: where values share seeds."""
-    own, start = memory.own.add(X, y, var, seed).newest(_REMEMBERED), start_size(len(memory.x0))
+    own, start = memory.own.add(X, y, var, seed).newest(_REMEMBERED), memory.design
     told, fit = _foretold(memory, X, y, seed), memory.fit
     if memory.past is None:
         fit = refit(own, fit) if len(own.y) >= start else fit
@@ -256,23 +258,6 @@ def _feasible(
     return np.asarray(C[int(np.argmax(_discounted(memory, value, success)))])
 
 
-def safest(memory: Memory, limits: Limits, process: Posterior, X: FloatArray) -> FloatArray:
-    """The lowest point of the posterior mean that is likely to succeed and almost certainly
-    feasible, by random steps from the rows of ``X``, always the same ones; without such a point,
-    the most feasible one."""
-    rng, frame, success = np.random.default_rng(0), memory.frame, modelled(memory).success
-    for _ in range(_ROUNDS):
-        likely = success.likely(X)
-        X = X[likely] if likely.any() else X
-        sure = X[limits.sure(frame.outer(X))]
-        if len(sure):
-            x = sure[int(np.argmin(process.mean(sure)))]
-        else:
-            x = frame.inner(limits.most_feasible(frame.outer(X)))
-        X = np.vstack([x, candidates(memory, process, x, rng)[proposals.GLOBAL :]])
-    return np.asarray(x)
-
-
 def candidates(
     memory: Memory, process: Posterior, centre: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
@@ -297,7 +282,7 @@ def _foretold(
     memory: Memory, X: FloatArray, y: FloatArray, seed: IntArray | None = None
 ) -> FloatArray:
     """``Memory.told`` with what the model said about the new values before it saw them."""
-    if len(memory.measured.y) < start_size(len(memory.x0)) or not memory.measured.ok.any():
+    if len(memory.measured.y) < memory.design or not memory.measured.ok.any():
         return memory.told
     ok = np.isfinite(y)
     model = modelled(memory)
@@ -314,7 +299,7 @@ def noise_share(memory: Memory) -> float:
     """Share of the noise in the variance of the (transformed) values; nan before there is a
     model."""
     seen = memory.measured
-    if len(seen.y) < start_size(len(memory.x0)) or not seen.ok.any():
+    if len(seen.y) < memory.design or not seen.ok.any():
         return np.nan
     return modelled(memory).noise_share
 
@@ -328,9 +313,7 @@ def blind(memory: Memory) -> bool:
 def usual_surprise(memory: Memory) -> float:
     """Median distance of a value from what the others predict, in standard deviations: about 0.7
     under normal noise, near 0 where most values are exact and a few are far off."""
-    posterior = modelled(memory).posterior
-    mean, var = posterior.leave_one_out()
-    return float(np.median(np.abs(posterior.groups.mean - mean) / np.sqrt(var)))
+    return float(np.median(modelled(memory).posterior.surprises()))
 
 
 def agreement(memory: Memory) -> tuple[float, float]:

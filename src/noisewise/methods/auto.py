@@ -4,15 +4,18 @@ A list of options is searched by selection (`Select`). Elsewhere one rule decide
 is in charge.
 
 - The Gaussian process (`GP`) searches where the budget is at most 300 evaluations and 100 per
-  parameter, of at most ten parameters. From six on it hands over to the evolution
-  strategy (`Watchful`) if it stops predicting: if it orders new values hardly better than chance
-  although it expected to. With fewer the strategy would not do better.
+  parameter, of at most ten parameters. It needs two evaluations per parameter, or five with more
+  than seven. From six parameters on it hands over to the evolution strategy (`Watchful`) after
+  twelve evaluations per parameter if it stops predicting: if it orders new values hardly better
+  than chance although it expected to. With fewer parameters the strategy would not do better.
 - Where there are choices, the model searches alone with up to 1000 evaluations and any number of
   choices beside at most ten numbers: to the strategy a choice is its largest coordinate only.
 - In longer runs with at most five dimensions the model opens: it searches for the first 25
   evaluations per coordinate and at least 100, but for no more than half of the budget. Then the
   strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
   values, the strategy begins anew as soon as that is known, as if there had been no model.
+- With six to ten parameters it opens runs of at most 1000 evaluations, for half of them, and the
+  strategy goes on from its minimum however strong the noise is.
 - The model keeps such a run of at most 1000 evaluations in one or two dimensions, if there is
   noise (0.5 to 90 % of the variance) and it is about the same everywhere: if values need no
   transformation and it is not a matter of a few outliers.
@@ -31,6 +34,7 @@ from noisewise._data import data
 from noisewise.gp import search as gp
 from noisewise.gp.past import UNUSED
 from noisewise.measured.population import Population
+from noisewise.methods.auto_tuning import AutoTuning
 from noisewise.methods.gp import GPMemory, ModelSearch, begin_model
 from noisewise.methods.method import (
     Distribution,
@@ -42,22 +46,6 @@ from noisewise.methods.method import (
 )
 from noisewise.methods.select import Select
 from noisewise.methods.watchful import Watchful
-
-#: Where the model is in charge: evaluations in all, at least and at most per parameter, and
-#: numbers; and evaluations in all where there are choices.
-_MOST, _LEAST_EACH, _MOST_EACH, _DIMENSIONS, _WITH_CHOICES = 300, 5, 100, 10, 1000
-#: It opens longer runs in at most so many coordinates, for so many evaluations, at least and per
-#: coordinate.
-_OPENS_UP_TO, _OPENING, _OPENING_EACH = 5, 100, 25
-#: There the strategy begins anew above this share of noise in the variance, which is looked at
-#: after so many values, at least and per coordinate.
-_NOISY, _KNOWN, _KNOWN_EACH = 0.1, 15, 5
-#: It keeps a run that it opened in at most so many coordinates, with at most so many evaluations
-#: (all of which it remembers), above this share of noise and this usual surprise.
-_KEEPS_UP_TO, _KEPT, _SOME, _USUAL = 2, 1000, 0.005, 0.35
-#: It hands over below this rank agreement, once it expected so many pairs in order, from so many
-#: coordinates on, and if so many generations of the strategy are left.
-_AGREEMENT, _PAIRS, _HANDS_OVER_FROM, _GENERATIONS = 0.25, 40.0, 6, 8
 
 
 @data
@@ -76,7 +64,8 @@ class AutoMemory(GPMemory):
 @dataclass(frozen=True, kw_only=True)
 class Auto(ModelSearch):
     """The default: nothing to configure. Few evaluations in few dimensions are spent by a model,
-    others by an evolution strategy that watches the noise; see docs/methods.md.
+    others by an evolution strategy that watches the noise; see docs/methods.md. ``tuning``
+    has the constants of the decision.
 
     covariance, population, grow, centred, scores
         Options of `Watchful`, the evolution strategy. With a ``population`` it is in charge from
@@ -101,6 +90,7 @@ class Auto(ModelSearch):
     centred: bool = True
     scores: float = 0.5
     model: bool = True
+    tuning: AutoTuning = AutoTuning()  # noqa: RUF009 - frozen
     _watchful: Watchful = field(init=False, repr=False, compare=False)
     _select: Select = field(init=False, repr=False, compare=False)
 
@@ -124,11 +114,11 @@ class Auto(ModelSearch):
     ) -> AutoMemory | Handover:
         if setup.options is not None:
             return Handover(self._select, self._select.start(setup, distribution))
-        d, opening = setup.parameters, _opening(setup)
-        few = _LEAST_EACH * d <= setup.budget <= _few(setup) and _numbers(setup) <= _DIMENSIONS
-        if not (self.model and (few or opening) and self.population is None):
+        opening = self.tuning.opening_of(setup)
+        models = self.model and (opening or self.tuning.searches(setup))
+        if not models or self.population is not None:
             return Handover(self._watchful, self._watchful.start(setup, distribution))
-        model = begin_model(setup, distribution)
+        model = begin_model(setup, distribution, self.tuning.model)
         # What the strategy takes over should not depend on a few points close to the best.
         fit = replace(model.fit, closer=model.fit.closer and not opening)
         return AutoMemory(model=replace(model, fit=fit), batch=1, setup=setup, opening=opening)
@@ -138,7 +128,7 @@ class Auto(ModelSearch):
         it is left. An opening ends when it would have."""
         memory.setup = setup
         left = setup.budget - memory.learnt
-        long = setup.budget > max(_few(setup), _kept(setup)) and not memory.opening
+        long = not (self.tuning.short(setup) or self.tuning.keeps(setup) or memory.opening)
         return self._hand_over(memory, left) if long and 2 * left >= setup.budget else memory
 
     def learn(
@@ -159,23 +149,25 @@ class Auto(ModelSearch):
 
     def _lost(self, model: GPMemory, now: Now, dimension: int) -> bool:
         """Whether the model has stopped predicting and there is time for the strategy."""
-        if dimension < _HANDS_OVER_FROM:
+        tuning, told = self.tuning, len(model.model.own.y)
+        if dimension < tuning.hands_over_from or told < tuning.hands_over_each * dimension:
             return False
         rate, pairs = gp.agreement(model.model)
-        least = _GENERATIONS * (4.0 + 3.0 * math.log(dimension))
-        return rate < _AGREEMENT and pairs >= _PAIRS and now.free >= least
+        least = tuning.generations * (4.0 + 3.0 * math.log(dimension))
+        return rate < tuning.agreement and pairs >= tuning.pairs and now.free >= least
 
     def _why_anew(self, memory: AutoMemory) -> str:
         """Why the model is no use for the opening: too much that it does not explain, or no success
         yet; empty: it is. Its start would be worse than the first one, whose steps are longer.
-        Earlier data in use are not given up."""
-        model, known = memory.model, max(_KNOWN, _KNOWN_EACH * memory.setup.parameters)
+        Earlier data in use are not given up, nor is the model of many parameters for noise."""
+        model, d, tuning = memory.model, memory.setup.parameters, self.tuning
+        known = max(tuning.known, tuning.known_each * d)
         if memory.learnt < known or (model.past is not None and model.past.use != UNUSED):
             return ""
         share = gp.noise_share(model)
         if math.isnan(share):
             return "nothing had succeeded"
-        if share <= _NOISY:
+        if share <= (tuning.noisy if d <= tuning.opens_up_to else 1.0):
             return ""
         good = model.own.y[model.own.ok]
         return "all values were equal" if np.ptp(good) == 0.0 else "a model explained too little"
@@ -188,12 +180,12 @@ class Auto(ModelSearch):
         model = memory.model
         good = model.measured.y[model.measured.ok]
         return (
-            memory.setup.budget <= _kept(memory.setup)
+            self.tuning.keeps(memory.setup)
             and model.fit.name == "none"
-            and gp.noise_share(model) > _SOME
+            and gp.noise_share(model) > self.tuning.some_noise
             and bool(np.ptp(good) > 0.0)
             and not gp.blind(model)
-            and gp.usual_surprise(model) > _USUAL
+            and gp.usual_surprise(model) > self.tuning.usual_surprise
         )
 
     def _hand_over(self, memory: AutoMemory, free: int, anew: str = "") -> Handover:
@@ -209,27 +201,3 @@ class Auto(ModelSearch):
         when = f"after {len(seen.y)} evaluations"
         said = f"{anew} {when}, so a strategy began anew" if anew else f"a model handed over {when}"
         return Handover(self._watchful, strategy, said, told.warnings, told.earlier)
-
-
-def _opening(setup: Setup) -> int:
-    """Evaluations for which the model opens a run that is too long for it; 0: none. Shared seeds
-    need rounds of many candidates."""
-    d, budget = setup.parameters, setup.budget
-    if d > _OPENS_UP_TO or budget <= _few(setup) or setup.common:
-        return 0
-    return min(max(_OPENING, _OPENING_EACH * d), budget // 2)
-
-
-def _numbers(setup: Setup) -> int:
-    """Parameters that are no choices."""
-    return setup.parameters - setup.choices
-
-
-def _few(setup: Setup) -> int:
-    """The longest budget that the model is in charge of."""
-    return _WITH_CHOICES if setup.choices else min(_MOST, _MOST_EACH * setup.parameters)
-
-
-def _kept(setup: Setup) -> int:
-    """The longest budget of a run that it opens and may keep."""
-    return _KEPT if setup.parameters <= _KEEPS_UP_TO else 0

@@ -19,6 +19,7 @@ from noisewise._types import FloatArray, IntArray
 from noisewise.gp import answer, outliers
 from noisewise.gp import search as gp
 from noisewise.gp.past import first_look
+from noisewise.gp.tuning import GPTuning
 from noisewise.measured.population import Population
 from noisewise.methods.method import (
     Distribution,
@@ -69,10 +70,10 @@ class ModelSearch(Method):
     columns: ClassVar[tuple[str, ...]] = ("noise_share",)
 
     def size(self, memory: GPMemory, now: Now) -> Size:
-        model, d = memory.model, len(memory.model.x0)
-        missing = gp.start_size(d) - len(model.measured.y)
+        model = memory.model
+        missing = model.design - len(model.measured.y)
         if model.past is not None and model.past.looked == 0:
-            missing = first_look(gp.start_size(d), d) - len(model.own.y)
+            missing = first_look(model.design) - len(model.own.y)
         k = memory.batch
         if missing > 0:  # the start design in one round
             k = max(k, min(missing, now.free))
@@ -98,6 +99,8 @@ class ModelSearch(Method):
         with single():
             X = model.frame.inner(population.X)[i]
             memory.model = gp.learn(model, X, samples.values[i, slot], errors, seeds)
+            if now.free == 0:
+                memory.model = answer.settled(memory.model)
             return memory, Info((gp.noise_share(memory.model),))
 
     def absorb(self, memory: GPMemory, data: Earlier) -> GPMemory | None:
@@ -144,7 +147,7 @@ class ModelSearch(Method):
 class GP(ModelSearch):
     """Proposes where a Gaussian process expects to learn most about the minimum; learns the noise,
     its own output transformation, and from failures. For up to a few hundred evaluations in up to
-    about ten dimensions; each costs a few milliseconds.
+    about ten dimensions; each costs a few milliseconds. ``tuning`` has the constants of its search.
 
     population
         Candidates per round with one worker; None: one.
@@ -157,18 +160,22 @@ class GP(ModelSearch):
 
     name: ClassVar[str] = "gp"
     population: int | None = None
+    tuning: GPTuning = GPTuning()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
         integer_or_none("population", self.population, least=1)
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> GPMemory:
-        return GPMemory(model=begin_model(setup, distribution), batch=self.population or 1)
+        return GPMemory(
+            model=begin_model(setup, distribution, self.tuning), batch=self.population or 1
+        )
 
 
-def begin_model(setup: Setup, distribution: Distribution | None) -> gp.Memory:
+def begin_model(setup: Setup, distribution: Distribution | None, tuning: GPTuning) -> gp.Memory:
     """The model before the first value."""
     mean, sigma = setup.mean, setup.sigma
     if distribution is not None:
         mean, sigma = distribution.mean, distribution.sigma
     box = setup.box
-    return gp.start(box.low / box.scale, box.high / box.scale, mean, sigma, setup.layout)
+    low, high, budget = box.low / box.scale, box.high / box.scale, setup.evaluations
+    return gp.start(low, high, mean, sigma, setup.layout, budget, tuning)

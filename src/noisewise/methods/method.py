@@ -78,6 +78,11 @@ class Setup:
         return len(self.mean)
 
     @property
+    def evaluations(self) -> int:
+        """Evaluations of the whole run."""
+        return self.budget + self.race + self.confirm
+
+    @property
     def parameters(self) -> int:
         """Number of parameters that vary; a choice has several coordinates."""
         return self.dimension if self.layout is None else self.layout.columns

@@ -21,6 +21,8 @@ _CONFIRM_PART, _CONFIRM_FEWEST, _CONFIRM_MOST = 10, 4, 4
 _BOTH_PART = 8
 #: From this dimension on finalists differ too little for a race.
 _RACE_BELOW = 10
+#: Fewer evaluations than this per dimension, of at most so many dimensions, are all the search's.
+_SEARCH_EACH, _SEARCH_DIMENSIONS = 10, 10
 #: Evaluations of a confirmation without noise; at most a fifteenth of the budget.
 _EXACT, _EXACT_PART = 5, 15
 #: Whole batches are kept if they are at most a third of the budget.
@@ -63,6 +65,8 @@ def reserve(
     """
     if deterministic:
         return Reserve(0, min(_EXACT, max(1, budget // _EXACT_PART), budget - 1))
+    if budget < _SEARCH_EACH * dimension and dimension <= _SEARCH_DIMENSIONS and not part:
+        return Reserve(0, 0)
     root = math.sqrt(budget)
     few = min(max(_CONFIRM_FEWEST, budget // _CONFIRM_PART), budget // _CONFIRM_MOST)
     confirm = min(max(_CONFIRM_LEAST, round(_CONFIRM * root)), few)

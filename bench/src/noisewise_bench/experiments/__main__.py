@@ -1,5 +1,6 @@
 """Run a study: ``python -m noisewise_bench.experiments NAME``; also asynchronous, audit, coverage,
-incumbent, kinds, mismatch, mixed, outliers, policies, seeds, select, small and warm-start."""
+incumbent, kinds, kinds-tuning, mismatch, mixed, outliers, policies, seeds, select, small and
+warm-start."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ from noisewise_bench.experiments import (
     hindsight,
     incumbent,
     kinds,
+    kinds_tuning,
     ladder,
     many,
     mismatch,
@@ -59,6 +61,7 @@ ALONE: dict[str, Callable[[list[str]], int]] = {
     "mismatch": mismatch.main,
     "incumbent": incumbent.main,
     kinds.NAME: kinds.main,
+    kinds_tuning.NAME: kinds_tuning.main,
     "mixed": mixed.main,
     outliers.NAME: outliers.main,
     "warm-start": warm_start.main,
