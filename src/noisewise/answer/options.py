@@ -48,7 +48,7 @@ def rows(options: dict[str, list[Any]], most: int = _LISTED) -> list[tuple[str, 
     return found
 
 
-def lines(options: dict[str, list[Any]], most: int = _LISTED) -> list[str]:
+def lines(options: dict[str, list[Any]]) -> list[str]:
     """The same, aligned.
 
     >>> found = {"option": ["b", "a"], "n": [7, 3], "failed": [0, 0], "mean": [0.1, 1.0],
@@ -59,10 +59,10 @@ def lines(options: dict[str, list[Any]], most: int = _LISTED) -> list[str]:
     b                 7   0.1          0.2                   0.91
     a                 3     1          0.9                   0.09
     """
-    cells = rows(options, most)
+    cells = rows(options)
     widths = [max(len(row[j]) for row in cells) for j in range(len(cells[0]))]
     found = [_aligned(row, widths) for row in cells]
-    if more := len(options["option"]) - most:
+    if more := len(options["option"]) - _LISTED:
         found += [f"... and {more} more"] if more > 0 else []
     return found
 

@@ -155,12 +155,12 @@ class Samples:
         out[np.isnan(out)] = np.inf
         return out
 
-    def trimmed_mean(self, cut: float = 0.2) -> FloatArray:
-        """Mean of each candidate's values without the ``cut`` lowest and highest fraction."""
+    def trimmed_mean(self) -> FloatArray:
+        """Mean of each candidate's values without the lowest and the highest fifth."""
         out = np.full(len(self.values), np.inf)
         for i, row in enumerate(self.values):
             good = np.sort(row[np.isfinite(row)])
-            drop = int(cut * len(good))
+            drop = int(0.2 * len(good))
             if len(good):
                 out[i] = good[drop : len(good) - drop].mean()
         return out

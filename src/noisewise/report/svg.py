@@ -22,6 +22,8 @@ LEFT, RIGHT, TOP, BOTTOM = 52.0, 22.0, 12.0, 42.0
 _LOG_FROM = 20.0
 #: With more values than this, an axis leaves out what lies far from most of them.
 _MANY = 30
+#: Most ticks of an axis.
+_TICKS = 5
 #: Ends of axes are at most as large as this, and their logarithms: sums and powers stay finite.
 _MOST, _LOG_MOST = 1e307, math.log(1e307)
 
@@ -217,8 +219,8 @@ def limits(data: FloatArray, log: bool = False) -> tuple[float, float]:
     return least - margin, most + margin
 
 
-def _ticks(low: float, high: float, most: int = 5) -> list[float]:
-    raw = (high - low) / most
+def _ticks(low: float, high: float) -> list[float]:
+    raw = (high - low) / _TICKS
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(m * size for m in (1, 2, 2.5, 5, 10) if m * size >= raw * 0.999)
     first = math.ceil(low / step - 1e-9)
