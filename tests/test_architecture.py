@@ -29,7 +29,7 @@ ORDER = [
     {"methods"},
     {"run"},
     {"answer"},
-    {"executors"},
+    {"executors", "storage"},
     {"loop"},
     {"report", "auditing", "command", "integrations", "policy"},
 ]
@@ -143,7 +143,7 @@ def test_printing_only_where_it_belongs(module: str) -> None:
 
 
 #: Files of the same loop, which drive the search of an optimizer themselves.
-LOOP = {"loop.optimizer", "loop.minimize", "loop.outcomes", "loop.resume"}
+LOOP = {"loop.optimizer", "loop.minimize", "loop.outcomes", "loop.resume", "loop.replica"}
 
 
 @pytest.mark.parametrize("module", sorted(set(MODULES) - LOOP))

@@ -96,3 +96,7 @@ def single() -> AbstractContextManager[Any]:
         _limit() if controller is None else controller.limit(limits=1, user_api="blas")
     )
     return found
+
+
+#: Threads of ours that hold no lock while this process is forked.
+quiet: set[object] = set()

@@ -22,6 +22,7 @@ import pytest
 import noisewise as nw
 from noisewise.command import watch
 from noisewise.command.main import main
+from noisewise.command.runs import Kept
 from noisewise.command.watch import Watch
 
 
@@ -36,7 +37,7 @@ def saved(path: Path, evaluations: int) -> None:
 
 @contextlib.contextmanager
 def serving(path: Path) -> Iterator[Watch]:
-    server = Watch(path)
+    server = Watch(Kept(str(path)))
     server.start()
     try:
         yield server
@@ -108,7 +109,7 @@ def test_the_end_waits_for_a_browser_that_looks(
     monkeypatch.setattr(watch, "_FAREWELL", 0.2)
     path = tmp_path / "run.nw"
     saved(path, 10)
-    server = Watch(path)
+    server = Watch(Kept(str(path)))
     server.start()
     fetched(server, "stamp")  # asks for news and never fetches the page
     server.stop()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noisewise._check import shown
+from noisewise.command import table
 from noisewise.command.reading import Limit, Reader
 from noisewise.command.template import Template
 from noisewise.problem.parameters import FORM
@@ -104,3 +105,32 @@ def program_options(add: Any) -> None:
     add("--log", metavar="FILE", help="append every evaluation to this file, as a line of JSON")
     add("--quiet", action="store_true", help="no progress on stderr")
     add("--format", choices=["text", "json"], default="text", help="form of the answer (text)")
+
+
+def today(space: Space, texts: list[str]) -> dict[str, Any] | None:
+    """Today's setting, which has a value of every parameter that applies."""
+    if not texts:
+        return None
+    found = values("--incumbent", space, texts)
+    for name in space.missing(found):
+        raise ValueError(f"--incumbent must have a value of {name}, got {' '.join(texts)}")
+    return found
+
+
+def values(option: str, space: Space, texts: list[str]) -> dict[str, Any]:
+    """Values by name of texts such as ``lr=0.01``."""
+    found: dict[str, Any] = {}
+    for given in texts:
+        name, equals, value = given.partition("=")
+        if not equals or name not in space.parameters:
+            known = ", ".join(space.names)
+            raise ValueError(f"{option} must be NAME=VALUE with NAME of {known}, got {given!r}")
+        try:
+            found[name] = table.typed(space.parameters[name], value)
+        except ValueError as error:
+            raise ValueError(f"{option} {name} {error}") from None
+    try:
+        space.encode(found)
+    except ValueError as error:
+        raise ValueError(f"{option} {error}") from None
+    return found

@@ -12,6 +12,7 @@ import noisewise as nw
 from noisewise import methods
 from noisewise._check import integer
 from noisewise.auditing.sentences import as_data
+from noisewise.command.runs import Kept
 from noisewise.command.streams import say, write_page
 from noisewise.command.watch import Watch
 from noisewise.problem.space import Space
@@ -25,8 +26,9 @@ def methods_to_tune() -> list[str]:
     return [name for name in methods.names() if name != "pem"]
 
 
-def _load(path: str) -> facts.Facts:
-    return facts.of(nw.Optimizer.load(path), Path(path).name)
+def _load(run: str) -> facts.Facts:
+    kept = Kept(run)
+    return facts.of(kept.load(), kept.name)
 
 
 def show(args: argparse.Namespace) -> int:
@@ -38,13 +40,14 @@ def show(args: argparse.Namespace) -> int:
 
 def report(args: argparse.Namespace) -> int:
     """Write one page about a run."""
-    out = Path(args.out) if args.out else Path(args.run).with_suffix(".html")
-    if out.resolve() == Path(args.run).resolve():
+    kept = Kept(args.run)
+    out = Path(args.out) if args.out else kept.page()
+    if kept.is_at(out):
         raise ValueError(f"--out must differ from the run's file, got {args.out}")
     found = _load(args.run)
     if args.csv is not None:
         table = Path(args.csv)
-        if table.resolve() in (out.resolve(), Path(args.run).resolve()):
+        if table.resolve() == out.resolve() or kept.is_at(table):
             raise ValueError(f"--csv must differ from the page and the run's file, got {table}")
         write_page(table, as_csv(found.evaluations, found.space))
     write_page(out, page(found, nw.__version__))
@@ -78,13 +81,13 @@ def audit(args: argparse.Namespace) -> int:
 
 def watch(args: argparse.Namespace) -> int:
     """Serve the page of a run while it goes on."""
-    path = Path(args.run)
-    if path.exists():
-        nw.Optimizer.load(path)  # what cannot be shown is said at once
+    kept = Kept(args.run)
+    if kept.exists():
+        kept.load()  # what cannot be shown is said at once
     else:
-        say(f"{path} does not exist yet; the page waits for it")
+        say(f"{kept} does not exist yet; the page waits for it")
     port = integer("--port", args.port, 0, most=65535)
-    server = Watch(path, port, nw.__version__)
+    server = Watch(kept, port, nw.__version__)
     print(server.url, flush=True)
     with contextlib.suppress(KeyboardInterrupt):  # the usual way to end it
         server.serve()

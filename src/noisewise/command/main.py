@@ -14,14 +14,14 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import noisewise as nw
 from noisewise._check import integer
 from noisewise.command import looking, table
-from noisewise.command.job import Job, program_options
+from noisewise.command.job import Job, program_options, today, values
 from noisewise.command.reading import Limit, Reader
+from noisewise.command.runs import Kept
 from noisewise.command.streams import prepare_streams, say
 from noisewise.command.template import Template
 from noisewise.command.tuning import Interrupted, Options, probe, tune
@@ -101,14 +101,14 @@ def _parser() -> argparse.ArgumentParser:
     _tune_parser(commands)
     _probe_parser(commands)
     add = _command(commands, "show", "print the answer and the state of a run", looking.show)
-    add("run", help="the run's file")
+    add("run", help="the run's file or URL")
     add("--json", action="store_true", help="all of it, for scripts")
     add = _command(commands, "report", "write one page about a run, with figures", looking.report)
-    add("run", help="the run's file")
+    add("run", help="the run's file or URL")
     add("--out", metavar="FILE", help="the page (default: the run's file with .html)")
     add("--csv", metavar="FILE", help="also write every evaluation to this file, as a table")
     add = _command(commands, "watch", "serve the page of a run while it goes on", looking.watch)
-    add("run", help="the run's file; it may appear later")
+    add("run", help="the run's file or URL; it may appear later")
     add("--port", type=int, default=0, metavar="N", help="port to serve on (default: any free one)")
     add = _command(
         commands, "audit", "say what a finished study of any tool is worth", looking.audit
@@ -141,6 +141,12 @@ def _tune_parser(commands: Any) -> None:
     program_options(add)
     add("--budget", type=int, required=True, metavar="N", help="how often the program may run")
     add("--out", default="run.nw", metavar="FILE", help="the run's file (%(default)s)")
+    add(
+        "--storage",
+        metavar="URL",
+        help="a run in a database instead, which every process with this command takes part in: "
+        "sqlite:///FILE#RUN on one machine, postgresql://HOST/DB#RUN on many",
+    )
     add(
         "--method",
         default="auto",
@@ -225,44 +231,15 @@ def _job(args: argparse.Namespace, maximize: bool = False, limits: Sequence[str]
     template = Template(tuple(args.program), args.shell)
     seed = None if args.seed is None else integer("--seed", args.seed, 0, most=None)
     seeds = _seeds(template.seeded(space.names), args.seeds)
-    start, limited = _values("--start", space, args.start), tuple(map(Limit.parse, limits))
-    today = _today(space, getattr(args, "incumbent", []))
-    return Job(space, template, reader, maximize, seed, start, seeds, limited, today)
+    start, limited = values("--start", space, args.start), tuple(map(Limit.parse, limits))
+    incumbent = today(space, getattr(args, "incumbent", []))
+    return Job(space, template, reader, maximize, seed, start, seeds, limited, incumbent)
 
 
 def _seeds(seeded: bool, wanted: str | None) -> str | None:
     if wanted is not None and not seeded:
         raise ValueError(f"--seeds {wanted} needs {{seed}} in the command, got none")
     return (wanted or "independent") if seeded else None
-
-
-def _today(space: Space, texts: list[str]) -> dict[str, Any] | None:
-    """Today's setting, which has a value of every parameter that applies."""
-    if not texts:
-        return None
-    found = _values("--incumbent", space, texts)
-    for name in space.missing(found):
-        raise ValueError(f"--incumbent must have a value of {name}, got {' '.join(texts)}")
-    return found
-
-
-def _values(option: str, space: Space, texts: list[str]) -> dict[str, Any]:
-    """Values by name of texts such as ``lr=0.01``."""
-    found: dict[str, Any] = {}
-    for given in texts:
-        name, equals, value = given.partition("=")
-        if not equals or name not in space.parameters:
-            known = ", ".join(space.names)
-            raise ValueError(f"{option} must be NAME=VALUE with NAME of {known}, got {given!r}")
-        try:
-            found[name] = table.typed(space.parameters[name], value)
-        except ValueError as error:
-            raise ValueError(f"{option} {name} {error}") from None
-    try:
-        space.encode(found)
-    except ValueError as error:
-        raise ValueError(f"{option} {error}") from None
-    return found
 
 
 def _options(args: argparse.Namespace) -> Options:
@@ -285,7 +262,7 @@ def _watched(args: argparse.Namespace) -> Iterator[None]:
     if not args.watch:
         yield
         return
-    server = Watch(Path(args.out), version=nw.__version__)
+    server = Watch(Kept(args.storage or args.out), version=nw.__version__)
     server.start()
     say(f"watch the run at {server.url}")
     try:
@@ -295,11 +272,11 @@ def _watched(args: argparse.Namespace) -> Iterator[None]:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    job = _job(args, args.maximize, args.limit)
+    job, kept = _job(args, args.maximize, args.limit), Kept(args.storage or args.out)
     with _watched(args):
         opt = tune(
             job,
-            Path(args.out),
+            kept,
             _options(args),
             budget=args.budget,
             workers=args.workers,
@@ -310,14 +287,14 @@ def _tune(args: argparse.Namespace) -> int:
             batch=args.batch,
             max_time=args.max_time,
         )
-    found = facts.of(opt, args.out)
+    found = facts.of(opt, args.out if kept.url is None else kept.name)
     if args.format == "json":
         print(json.dumps(text.as_data(found)))
     else:
         print(text.summary(found))
-        print(f"\nMore: noisewise report {args.out}")
+        print(f"\nMore: noisewise report {kept}")
     if not found.success:
-        say(f"no answer: {found.message}; remove {args.out} to begin again")
+        say(f"no answer: {found.message}; remove {kept} to begin again")
     return DONE if found.success else NO_ANSWER
 
 

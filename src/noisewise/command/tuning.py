@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from noisewise import methods
 from noisewise._check import integer, positive_real
 from noisewise.command.job import Job
 from noisewise.command.program import Evaluation, EvaluationFailed, Program
+from noisewise.command.runs import Kept
 from noisewise.errors import CheckpointError
 from noisewise.loop.minimize import minimize
 from noisewise.loop.optimizer import Optimizer
@@ -50,7 +50,7 @@ class Options:
 
 def tune(
     job: Job,
-    path: Path,
+    run: Kept,
     options: Options,
     *,
     budget: int,
@@ -65,7 +65,7 @@ def tune(
     """Run ``job``, or go on with it, until the budget is spent or ``max_time`` seconds are over;
     the ended run.
 
-    ``path`` keeps the run. `Interrupted` if a signal came first; the same call goes on then.
+    ``run`` says where it is kept. `Interrupted` if a signal came first; the same call goes on then.
     """
     budget, workers = integer("--budget", budget, 1), integer("--workers", workers, 1)
     if max_time is not None:
@@ -75,7 +75,7 @@ def tune(
         raise ValueError(
             f"--limit needs --method auto, gp, watchful, select or cma-es, got {method}"
         )
-    spent = _spent(path, job)
+    spent = _spent(run, job)
     live = Live(budget, spent, not options.quiet)
     # Threads are enough: the work is in the program, and one process can end all of them.
     with (
@@ -97,7 +97,8 @@ def tune(
             confirm=_confirm(confirm),
             target=target,
             callback=live.generation,
-            checkpoint=path,
+            checkpoint=run.path if run.url is None else None,
+            storage=run.url,
             extra=job.extra,
             interrupt="return",
             maximize=job.maximize,
@@ -110,13 +111,13 @@ def tune(
         if result.status != INTERRUPTED:
             caught.clear()
     if caught:
-        spent = _spent(path, job)
+        spent = _spent(run, job)
         raise Interrupted(
             f"interrupted after {spent} of {budget} evaluations; the same command goes on from "
-            f"{path}",
+            f"{run}",
             caught[0],
         )
-    return Optimizer.load(path)
+    return run.load()
 
 
 def _confirm(text: str) -> int | str:
@@ -201,15 +202,15 @@ def _check_program(job: Job) -> None:
     raise ValueError(f"{name} cannot be run: {why}")
 
 
-def _spent(path: Path, job: Job) -> int:
-    """Evaluations that the run in ``path`` has spent, if there is one; it must be this job."""
-    if not path.exists():
+def _spent(run: Kept, job: Job) -> int:
+    """Evaluations that the run has spent, if it is there; it must be this job."""
+    if not run.exists():
         return 0
-    opt = Optimizer.load(path)
+    opt = run.load()
     if difference := job.difference(opt.extra):
         raise CheckpointError(
-            f"{path} holds a run of another command: {difference}; give the same command, another "
-            "--out, or remove the file"
+            f"{run} holds a run of another command: {difference}; give the same command"
+            + (", another --out, or remove the file" if run.url is None else " or another name")
         )
     return opt.spent
 

@@ -1,7 +1,7 @@
 """The page of a run on this computer, while the run goes on: `noisewise watch`.
 
 Read only: the server answers GET on the loopback address and changes nothing. A page asks every
-two seconds whether the run's file has changed and loads itself again then.
+two seconds whether the run has changed and loads itself again then.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import time
 from collections.abc import Callable
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
+from noisewise.command.runs import Kept
 from noisewise.errors import CheckpointError
-from noisewise.loop.optimizer import Optimizer
 from noisewise.report import facts
 from noisewise.report.page import page
 
@@ -37,10 +36,10 @@ _WAITING = (
 
 
 class Watch:
-    """A server of the page of the run in ``path``; ``port`` 0 takes any free one."""
+    """A server of the page of a run; ``port`` 0 takes any free one."""
 
-    def __init__(self, path: Path, port: int = 0, version: str = "") -> None:
-        self.path, self._version = path, version
+    def __init__(self, run: Kept, port: int = 0, version: str = "") -> None:
+        self.run, self._version = run, version
         self._page, self._stamp, self._made, self._took = "", "", 0.0, 0.0
         #: When a browser last asked for news, and the stamp of the page it has.
         self._asked, self._fetched = -_ATTENTION, ""
@@ -73,12 +72,8 @@ class Watch:
         self._server.server_close()
 
     def stamp(self) -> str:
-        """Changes whenever the run's file does; empty while there is none."""
-        try:
-            found = self.path.stat()
-        except OSError:
-            return ""
-        return f"{found.st_mtime_ns}-{found.st_size}"
+        """Changes whenever the run does; empty while there is none."""
+        return self.run.stamp()
 
     def news(self) -> str:
         """The stamp of the newest page there is to fetch."""
@@ -94,13 +89,13 @@ class Watch:
             if stamp != self._stamp or not self._page:
                 start = time.monotonic()
                 try:
-                    found = facts.of(Optimizer.load(self.path), self.path.name)
+                    found = facts.of(self.run.load(), self.run.name)
                     self._page = page(found, self._version, stamp)
                     self._stamp = stamp
                 except CheckpointError as error:
                     if not self._page:
-                        said = str(error) if stamp else f"Waiting for {self.path} to appear."
-                        return _WAITING.format(escape(self.path.name), escape(said))
+                        said = str(error) if stamp else f"Waiting for {self.run} to appear."
+                        return _WAITING.format(escape(self.run.name), escape(said))
                 self._made, self._took = time.monotonic(), time.monotonic() - start
             self._fetched = self._stamp
             return self._page

@@ -78,10 +78,12 @@ def _forks() -> bool:
 
 
 def may_fork() -> bool:
-    """Whether this process can be forked and has one thread only."""
+    """Whether this process can be forked and has one thread only, but for those of ours that hold
+    no lock then."""
     if sys.platform != "linux" or FORK not in _multiprocessing().get_all_start_methods():
         return False  # macOS offers it, but its own libraries do not survive it
-    return threading.active_count() == 1 and _native() <= 1 + _of_openblas()
+    ours = 1 + len(_threads.quiet)
+    return threading.active_count() <= ours and _native() <= ours + _of_openblas()
 
 
 def sent(fun: Callable[..., Any], args: tuple[Any, ...]) -> bytes | None:

@@ -66,13 +66,14 @@ def write(
     with _named_errors(path):
         real = files.resolved(path)
         files.clean(real)
-        files.replace(real, _content(method, run, extra, about))
+        files.replace(real, content(method, run, extra, about))
 
 
-def _content(method: Any, run: Any, extra: Any, about: About | None) -> bytes:
-    content = {"method": _encode_method(method), "run": _data.encode(run)}
+def content(method: Any, run: Any, extra: Any, about: About | None) -> bytes:
+    """A file with this state, and no event after it."""
+    found = {"method": _encode_method(method), "run": _data.encode(run)}
     kept = {"extra": _data.encode(extra or {}), "about": _data.encode(about or About())}
-    body = json.dumps(content | kept)
+    body = json.dumps(found | kept)
     head = json.dumps({_MAGIC: FORMAT, "bytes": len(body), "crc": zlib.crc32(body.encode())})
     return f"{head}\n{body}\n".encode()
 
@@ -80,8 +81,13 @@ def _content(method: Any, run: Any, extra: Any, about: About | None) -> bytes:
 def read(path: str | os.PathLike[str], method: Any = None) -> Saved:
     """What is in ``path``; `CheckpointError` in one sentence if that is not a whole checkpoint."""
     with _named_errors(path), files.open_regular(files.resolved(path)) as file:
-        kept, run, extra, about = _state(path, _body(path, file))
-        happened = list(_since(path, file))
+        return parse(path, file, method)
+
+
+def parse(path: Any, file: IO[bytes], method: Any = None) -> Saved:
+    """What is in a file that is called ``path`` in errors."""
+    kept, run, extra, about = _state(path, _body(path, file))
+    happened = list(_since(path, file))
     if kept is not None and method is not None and not _data.same(kept, method):
         raise CheckpointError(
             f"checkpoint {path} holds a run with method {shown(kept)}, not {shown(method)}: "
@@ -204,7 +210,7 @@ class Journal:
         if os.name == "nt" and self._file is not None:  # pragma: no cover - it must not be open
             self._file.close()
         with _named_errors(self.path):
-            files.replace(self.path, _content(method, run, extra, about))
+            files.replace(self.path, content(method, run, extra, about))
         self._reopen()
         self._fresh = time.monotonic()
 

@@ -66,13 +66,13 @@ class Clock:
         left -= self._last * max(self._took) + max(self._pauses)
         return max(0.0, left) * values / max(spent, 1e-9)
 
-    def over(self, run: Run, left: float | None = None) -> int | None:
+    def over(self, run: Run, left: float | None = None, processes: int = 1) -> int | None:
         """How many evaluations may measure the answer if the search has to end now, else None.
-        ``left``: seconds, those of this clock by default."""
+        ``left``: seconds, those of this clock by default; ``processes``: that are as fast."""
         ledger = run.ledger
         if run.time_up or run.final is not None or ledger.told == 0 or ledger.remaining == 0:
             return None
-        n = self.fits(self.left if left is None else left)
+        n = processes * self.fits(self.left if left is None else left)
         if n > ledger.reserve + LEAST:
             return None
         kept = float(ledger.reserve)

@@ -5,6 +5,12 @@
     [id, value, se, ...]     trial id was told
     ["time", left]           the time was up, and so many evaluations were left for the answer
 
+and, where several processes share a run, also
+
+    ["gone", worker]         this process will tell nothing more
+    ["budget", n]            the run may spend n evaluations in all, and goes on if it had ended
+    ["stop"]                 a callback ended the run
+
 Each line ends with its checksum.
 """
 
@@ -38,7 +44,23 @@ class TimeUp(NamedTuple):
     left: int
 
 
-Event = Asked | TimeUp | Value
+class Gone(NamedTuple):
+    """A process is gone: what it had is handed out again."""
+
+    worker: str
+
+
+class Budget(NamedTuple):
+    """The run may spend ``n`` evaluations in all."""
+
+    n: int
+
+
+class Stop(NamedTuple):
+    """The run ends."""
+
+
+Event = Asked | TimeUp | Gone | Budget | Stop | Value
 
 
 def read(line: bytes) -> Event:
@@ -47,8 +69,8 @@ def read(line: bytes) -> Event:
     if crc.lower() != b"%x" % zlib.crc32(text):
         raise ValueError("checksum")
     entries = json.loads(text)
-    if len(entries) == 2 and entries[0] == "time" and type(entries[1]) is int and entries[1] >= 0:
-        return TimeUp(entries[1])
+    if type(entries) is list and 0 < len(entries) <= 2 and entries[0] in _SHORT:
+        return _short(_SHORT[entries[0]], entries[1:])
     id, value, se, *more = entries
     number = value is None or (type(value) is int and value > 0)
     if id == "asked" and number and type(se) is int and not more:
@@ -72,7 +94,21 @@ def write(event: Event) -> bytes:
     return b"%s %x\n" % (text, zlib.crc32(text))
 
 
-_NAMES: dict[type, str] = {Asked: "asked", TimeUp: "time"}
+_SHORT: dict[str, type[TimeUp | Gone | Budget | Stop]] = {
+    "time": TimeUp,
+    "gone": Gone,
+    "budget": Budget,
+    "stop": Stop,
+}
+_NAMES: dict[type, str] = {Asked: "asked"} | {kind: name for name, kind in _SHORT.items()}
+
+
+def _short(kind: type[TimeUp | Gone | Budget | Stop], entries: list[Any]) -> Event:
+    """An event of at most one entry."""
+    fits = all(type(one) is (str if kind is Gone else int) for one in entries)
+    if not fits or (kind in (TimeUp, Budget) and min(entries, default=0) < 0):
+        raise ValueError(f"not an event of {kind.__name__}")
+    return kind(*entries)
 
 
 def _entries(value: Value) -> list[Any]:

@@ -43,18 +43,18 @@ def differ(kept: Any, given: Any) -> bool:
 
 
 def compare(
-    path: Any, old: dict[str, str] | None, new: dict[str, str] | None
+    where: str, old: dict[str, str] | None, new: dict[str, str] | None
 ) -> dict[str, str] | None:
-    """Warn if the run in ``path`` began with another objective than the one that is given; returns
-    the one to keep. A run that kept none keeps the new one from now on."""
+    """Warn if the run that is kept there began with another objective than the one that is given;
+    returns the one to keep. A run that kept none keeps the new one from now on."""
     if old is None:
         return new
     if new is not None and differ(old, new):
         warnings.warn(
-            f"checkpoint {path} holds values of another objective: the code or the constants of "
+            f"{where} holds values of another objective: the code or the constants of "
             f"{new['name']} differ from those of {old.get('name')}, with which the run began; if "
-            "its values no longer hold, use another path",
-            stacklevel=4,
+            "its values no longer hold, begin a new run",
+            stacklevel=5,
         )
     return old
 

@@ -48,6 +48,7 @@ def minimize(
     executor: Any = None,
     batch: int | None = None,
     max_time: float | None = None,
+    storage: str | None = None,
     data: Data = None,
     on_error: str = "raise",
     callback: Callable[[Result], Any] | None = None,
@@ -146,6 +147,12 @@ def minimize(
         its answer, as far as the pace of the newest evaluations tells; none of those under way is
         cut short. What is left of the budget is not spent. With ``checkpoint``, the same call goes
         on and has as many seconds again.
+    storage
+        A run in a database, instead of ``checkpoint``: ``"sqlite:///runs.db#tuning"`` for processes
+        of one machine, ``"postgresql://user@host/db#tuning"`` for many machines; what is behind the
+        # names the run. Every process that makes this call takes part in it, may come and go, and
+        gets the result; one that dies is replaced by the others. ``budget`` is that of the run,
+        ``max_time`` that of the process: the search ends in time for those that have the most.
     data
         ``(X, y)`` or ``(X, y, se)``: measurements made earlier, such as those of another run, in
         the coordinates of ``x`` or by name where there is a ``space``; see `Optimizer.add`. Or a
@@ -184,6 +191,8 @@ def minimize(
     _check_callables(fun, callback=callback, on_evaluation=on_evaluation)
     given, progress = arguments("args", args), flag("progress", progress)
     path, objective = _path(checkpoint), fun
+    if storage is not None and path is not None:
+        raise ValueError(f"give checkpoint or storage, not both, got {shown(checkpoint)}")
     named, x0, _ = name_problem(space, x0, bounds)
     fun = fun if named is None else named.objective(fun)
     if constraints is not None:
@@ -204,7 +213,7 @@ def minimize(
             rng=rng,
             confirm=confirm,
             target=target,
-            workers=max(evaluator.workers, 1 + evaluator.elastic),
+            workers=max(evaluator.workers, 1 + (evaluator.elastic or storage is not None)),
             data=data,
             seeds=seeds,
             extra=extra,
@@ -215,9 +224,16 @@ def minimize(
         if constraints is not None:
             opt.about = replace(opt.about, constrained=True)
         journal = None if path is None else Journal(path)
+        if path is not None or storage is not None:
+            opt.about = replace(opt.about, objective=fingerprint.of(objective))
         try:
+            if storage is not None:
+                from noisewise.loop.shared import share  # it takes a while to import
+
+                bar = SHOWN_BY["progress"] if progress else None
+                heard = callback, on_evaluation
+                return share(storage, opt, evaluator, on_error, *heard, bar, clock)
             if journal is not None:
-                opt.about = replace(opt.about, objective=fingerprint.of(objective))
                 there = journal.path.exists()
                 opt = resume(journal, opt)
                 evaluator.keep(journal.path, resumed=there)
@@ -292,7 +308,7 @@ def _loop(
             search.tell(values)
             whole = True
             for told in evaluations.newest(run, opt.space, len(values)) if on_evaluation else ():
-                if on_evaluation is not None and _wants_to_stop(on_evaluation, told):
+                if on_evaluation is not None and outcomes.wants_to_stop(on_evaluation, told):
                     opt.stop()
             if run.round > generation:
                 generation = run.round
@@ -300,7 +316,7 @@ def _loop(
                     progress.update()
                 if journal is not None:
                     journal.refresh(opt.method, run, opt.extra, opt.about)
-                if callback is not None and _wants_to_stop(callback, opt.result()):
+                if callback is not None and outcomes.wants_to_stop(callback, opt.result()):
                     opt.stop()
         if progress is not None:  # the last phase is no generation
             progress.update()
@@ -328,11 +344,3 @@ def _path(checkpoint: Any) -> Path | None:
     if checkpoint is None or isinstance(checkpoint, (str, os.PathLike)):
         return None if checkpoint is None else Path(checkpoint)
     raise ValueError(f"checkpoint must be a path or None, got {shown(checkpoint)}")
-
-
-def _wants_to_stop(callback: Callable[[Any], Any], told: Any) -> bool:
-    try:
-        callback(told)
-    except StopIteration:
-        return True
-    return False

@@ -30,7 +30,6 @@ from noisewise.problem.values import Value, entries
 from noisewise.run import changes
 from noisewise.run.about import About
 from noisewise.run.run import ALL_FAILED, INTERRUPTED, Run
-from noisewise.run.search import Search
 
 
 class Optimizer:
@@ -335,16 +334,17 @@ class Optimizer:
 
         ``method`` is needed only where the method holds a function (``PEM``).
         """
-        saved = checkpoint.read(path, method)
         opt = cls.__new__(cls)
-        try:
-            opt._search, opt.extra = Search(saved.method, saved.run), saved.extra
-            opt.about = saved.about
-            opt._space = named(saved.about.space, saved.run.setup.box.dimension)
-            for event in saved.events:
-                telling.replay(opt._search, event)
-        except Exception as error:  # a file may hold anything
-            raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error
+        opt._restore(path, checkpoint.read(path, method))
         opt._run.hand_out_again()
         opt.written = os.stat(path).st_mtime
         return opt
+
+    def _restore(self, path: Any, saved: checkpoint.Saved) -> None:
+        """Take over what a file holds."""
+        try:
+            self._search = telling.rebuilt(saved.method, saved.run, saved.events)
+            self.extra, self.about = saved.extra, saved.about
+            self._space = named(saved.about.space, saved.run.setup.box.dimension)
+        except Exception as error:  # a file may hold anything
+            raise CheckpointError(f"checkpoint {path} is damaged: {str(error)[:200]}") from error

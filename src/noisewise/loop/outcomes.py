@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,19 +73,27 @@ def _evaluation_error(id: int, error: BaseException, opt: Optimizer) -> Evaluati
 
 
 def rescue(opt: Optimizer, evaluator: Evaluator, journal: Journal | None, whole: bool) -> None:
-    """Keep the values that are there but were not told, when something ended the run. Not the
-    failures: they may come of what ended the run, as when Ctrl-C reaches a program, too."""
+    """Keep the values that are there but were not told, when something ended the run."""
+    for value in known(opt, evaluator):
+        with contextlib.suppress(Exception):
+            if journal is not None:
+                journal.append([value.signed(opt.maximize)])
+            if whole:
+                opt._search.tell([value])
+
+
+def known(opt: Optimizer, evaluator: Evaluator) -> list[Value]:
+    """The values that are there but were not told, when something ended the run. Not the failures:
+    they may come of what ended the run, as when Ctrl-C reaches a program, too."""
+    found = []
     with contextlib.suppress(Exception):  # what ended the run is what the user shall see
         evaluator.receive(block=False)
     for outcome in list(evaluator.finished):
         with contextlib.suppress(Exception):
             if outcome.error is None:
-                value = _measured(outcome.id, outcome.value, opt)
-                if journal is not None:
-                    journal.append([value.signed(opt.maximize)])
-                if whole:
-                    opt._search.tell([value])
+                found.append(_measured(outcome.id, outcome.value, opt))
     evaluator.finished.clear()
+    return found
 
 
 def attach(error: KeyboardInterrupt, opt: Optimizer, path: Path | None) -> None:
@@ -96,3 +104,12 @@ def attach(error: KeyboardInterrupt, opt: Optimizer, path: Path | None) -> None:
     how = so_far if path is None else f"the same call goes on from {path}"
     said = f"interrupted after {opt.spent} of {opt.budget} evaluations; {how}"
     error.args = error.args or (said,)
+
+
+def wants_to_stop(callback: Callable[[Any], Any], told: Any) -> bool:
+    """Whether a callback that is told something raises StopIteration."""
+    try:
+        callback(told)
+    except StopIteration:
+        return True
+    return False

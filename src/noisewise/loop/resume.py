@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from noisewise import _data
@@ -21,33 +20,39 @@ def resume(journal: Journal, fresh: Optimizer) -> Optimizer:
     opt = fresh
     if journal.path.exists():
         opt = Optimizer.load(journal.path, fresh.method)
-        old, new = _arguments(opt), _arguments(fresh)
-        for what in old:
-            any_rng = what == "rng" and None in (old[what], new[what])
-            if not any_rng and not _data.same(old[what], new[what]):
-                raise CheckpointError(
-                    f"checkpoint {journal.path} holds a run with {what} {shown(old[what])}, not "
-                    f"{shown(new[what])}: give the same arguments or another path"
-                )
-        kept = fingerprint.compare(journal.path, opt.about.objective, fresh.about.objective)
-        opt.about = replace(opt.about, objective=kept)
-        _regrant(opt, fresh.budget, journal.path)
+        compare(opt, fresh, f"checkpoint {journal.path}", "path")
+        check_budget(opt, fresh.budget, journal.path)
+        if fresh.budget != opt.budget:
+            changes.regrant(opt._search, fresh.budget)
         if opt.gave_up:  # the objective may be mended by now
             changes.go_on(opt._search)
     journal.open(opt.method, opt._run, opt.extra, opt.about)
     return opt
 
 
-def _regrant(opt: Optimizer, budget: int, path: Path) -> None:
-    """Give a run that is resumed this budget."""
+def compare(opt: Optimizer, fresh: Optimizer, where: str, other: str) -> None:
+    """Whether a run that is kept there is one with the arguments of ``fresh``; warns if it is one
+    of another objective."""
+    old, new = _arguments(opt), _arguments(fresh)
+    for what in old:
+        any_rng = what == "rng" and None in (old[what], new[what])
+        if not any_rng and not _data.same(old[what], new[what]):
+            raise CheckpointError(
+                f"{where} holds a run with {what} {shown(old[what])}, not "
+                f"{shown(new[what])}: give the same arguments or another {other}"
+            )
+    kept = fingerprint.compare(where, opt.about.objective, fresh.about.objective)
+    opt.about = replace(opt.about, objective=kept)
+
+
+def check_budget(opt: Optimizer, budget: int, where: Any) -> None:
+    """Whether a run that is resumed can have this budget."""
     used = opt._run.ledger.charged
     if budget < used:
         raise CheckpointError(
-            f"budget must be at least {used}, which the run in {path} has used already, got "
+            f"budget must be at least {used}, which the run in {where} has used already, got "
             f"{budget}"
         )
-    if budget != opt.budget:
-        changes.regrant(opt._search, budget)
 
 
 def _arguments(opt: Optimizer) -> dict[str, Any]:

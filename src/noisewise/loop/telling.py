@@ -8,10 +8,12 @@ import numpy as np
 
 from noisewise._check import shown
 from noisewise._types import FloatArray
-from noisewise.loop.events import Event, TimeUp
+from noisewise.loop.events import Asked, Event, TimeUp
 from noisewise.measured.population import Population
+from noisewise.methods import Method
 from noisewise.problem.values import Value, as_constraints, as_error, as_value, entries
 from noisewise.run import changes, feasibility
+from noisewise.run.run import Run
 from noisewise.run.search import Search
 
 
@@ -48,9 +50,19 @@ def replay(search: Search, event: Event) -> None:
     if isinstance(event, TimeUp):
         changes.shorten(search, event.left)
         return
+    if not isinstance(event, Asked):
+        raise ValueError(f"{type(event).__name__} is no event of a file")
     search.ask(event.n)
     if search.run.handed != event.handed:
         raise ValueError(f"{event.handed} trials were not handed out again")
+
+
+def rebuilt(method: Method, run: Run, since: list[Event]) -> Search:
+    """The search of a run that was saved, after what happened since."""
+    search = Search(method, run)
+    for event in since:
+        replay(search, event)
+    return search
 
 
 def part_of(search: Search, id: Any) -> Population:

@@ -20,6 +20,8 @@ from noisewise_bench.reliability import (
     load,
     plain,
     resume,
+    shared,
+    throughput,
     utilisation,
     workers,
 )
@@ -116,6 +118,20 @@ def _disk(args: argparse.Namespace) -> Iterator[str]:
     )
 
 
+def _shared(args: argparse.Namespace) -> Iterator[str]:
+    return shared.table(
+        shared.survive(where, args.kills, args.seed, args.budget) for where in args.where
+    )
+
+
+def _throughput(args: argparse.Namespace) -> Iterator[str]:
+    return throughput.table(throughput.measure(args.trials, tuple(args.workers)))
+
+
+def _join(args: argparse.Namespace) -> Iterator[str]:
+    return throughput.joined_table(throughput.join(tuple(args.trials), tuple(args.where)))
+
+
 def _seed(sub: argparse.ArgumentParser, default: int) -> None:
     sub.add_argument("--seed", type=int, default=default, help=f"({default})")
 
@@ -158,6 +174,23 @@ def main(argv: list[str] | None = None) -> None:
     sub.add_argument("--states", nargs="+", choices=tuple(resume.STATES), help="in the file (all)")
     sub = command("workers", _workers, "kill workers during evaluations")
     sub.add_argument("--where", nargs="+", choices=workers.WHERE, default=workers.WHERE)
+    sub = command("shared", _shared, "kill processes, connections and machines of a shared run")
+    sub.add_argument(
+        "--where",
+        nargs="+",
+        choices=("sqlite", "postgres", "machines"),
+        default=("sqlite", "postgres"),
+        help="machines: two network namespaces, which takes root (sqlite postgres)",
+    )
+    sub.add_argument("--kills", type=int, default=200, help="on each database (200)")
+    sub.add_argument("--budget", type=int, default=shared.BUDGET, help="of each run (400)")
+    _seed(sub, 0)
+    sub = command("throughput", _throughput, "trials a second of a shared run, beside Optuna")
+    sub.add_argument("--trials", type=int, default=640, help="in each case (640)")
+    sub.add_argument("--workers", type=int, nargs="+", default=throughput.WORKERS, help="(1 8 64)")
+    sub = command("join", _join, "how long a process takes to join a long shared run")
+    sub.add_argument("--trials", type=int, nargs="+", default=(1000, 100_000), help="(1000 100000)")
+    sub.add_argument("--where", nargs="+", choices=throughput.WHERE, default=throughput.WHERE)
     sub = command("disk", _disk, "full disks, bad paths, rivals, damaged files")
     sub.add_argument("--times", type=int, default=20, help="of each fault (20)")
     _seed(sub, 1)
