@@ -501,3 +501,13 @@ def test_workers_of_a_process_are_forked_beside_its_pulse(url: str) -> None:
     )
     assert r.nfev == 30
     assert set(told(url).values()) == {1}
+
+
+def test_without_psycopg(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    assert main(["show", "postgresql://me@host/db#run"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("noisewise: storage postgresql:// needs psycopg: pip install")
+    assert said.count("\n") == 1

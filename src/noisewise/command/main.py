@@ -66,7 +66,7 @@ def _main(words: list[str]) -> int:
     try:
         code: int = args.function(args)
         sys.stdout.flush()
-    except (ValueError, nw.CheckpointError, OSError) as error:
+    except (ValueError, nw.CheckpointError, OSError, ImportError) as error:
         if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
