@@ -37,6 +37,8 @@ class Sqlite(Store):
             # Readers and a writer do not wait for each other. It cannot be said twice at once.
             with contextlib.suppress(sqlite3.OperationalError):
                 connection.execute("PRAGMA journal_mode=WAL")
+            # Survives every kill; a power cut may undo the newest events, for all of the processes.
+            connection.execute("PRAGMA synchronous=NORMAL")
         except sqlite3.Error as error:
             raise self._explained(error) from None
         self._file = self._there()
