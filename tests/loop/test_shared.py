@@ -342,8 +342,13 @@ def test_processes_some_of_them_killed(
         return float(x @ x) + 0.3 * np.random.default_rng().normal()
 
     def work() -> None:
-        r = nw.minimize(fun, [2.0] * 3, sigma0=1.0, budget=60, rng=1, method="cma-es", storage=url)
-        answers.put((r.nfev, r.fun, r.x.tolist()))
+        try:
+            r = nw.minimize(
+                fun, [2.0] * 3, sigma0=1.0, budget=60, rng=1, method="cma-es", storage=url
+            )
+            answers.put((r.nfev, r.fun, r.x.tolist()))
+        except Exception as error:
+            answers.put(error)
 
     def begin() -> Any:
         process = context.Process(target=work)

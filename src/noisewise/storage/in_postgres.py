@@ -9,7 +9,7 @@ from noisewise.errors import install
 from noisewise.storage.base import Lost, Store
 
 #: Seconds in which a server must answer a new connection.
-_ANSWER = 10
+_ANSWER = 30
 #: States of a server that has just been told to end, begins, or has too many connections, of a
 #: transaction that another one had to go before, and of a lock that was waited for too long.
 _PASSING = ("57P", "53", "08", "40", "55P03")
