@@ -516,3 +516,17 @@ def test_without_psycopg(
     said = capsys.readouterr().err
     assert said.startswith("noisewise: storage postgresql:// needs psycopg: pip install")
     assert said.count("\n") == 1
+
+
+def test_callbacks_hear_of_every_evaluation_once(url: str) -> None:
+    heard: list[int] = []
+    nw.minimize(
+        lambda x: float(x @ x),
+        [1.0],
+        sigma0=1.0,
+        budget=20,
+        rng=1,
+        storage=url,
+        on_evaluation=lambda told: heard.append(told["evaluation"]),
+    )
+    assert heard == list(range(1, 21))

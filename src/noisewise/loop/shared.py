@@ -225,7 +225,9 @@ def share(
                 evaluator.finished.popleft()
             values = []
             new, spent = opt.spent - spent, opt.spent
-            for told in evaluations.newest(opt.state, opt.space, new) if on_evaluation else ():
+            for told in (
+                evaluations.newest(opt.state, opt.space, new) if new and on_evaluation else ()
+            ):
                 if on_evaluation is not None and outcomes.wants_to_stop(on_evaluation, told):
                     shared.stop()
             if opt.generation > generation:
