@@ -15,6 +15,9 @@ from noisewise.run import comparing, comparison
 from noisewise.run.comparison import CHALLENGER, INCUMBENT
 from noisewise.run.search import Search
 
+#: Length of an interval, as a part of the gain, that is nothing but rounding errors.
+_EXACT = 1e-9
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -136,12 +139,19 @@ def better(gain: Estimate) -> str:
     '0.041 worse than today (95 %: 0.012 to 0.07)'
     >>> better(Estimate(-0.0412, 0.04, -0.1201, 0.0402))
     '0.041 worse than today (95 %: 0.12 worse to 0.04 better)'
+
+    Where noise belongs to the seeds alone, the interval may be as short as rounding errors:
+
+    >>> better(Estimate(1 / 3, 1e-17, 1 / 3 - 1e-16, 1 / 3 + 1e-16))
+    '0.3333 better than today (95 %: 0.3333 to 0.3333)'
     """
     word, other = "better", "worse"
     value, low, high = gain.value, gain.low, gain.high
     if value < 0.0:
         word, other, value, low, high = other, word, -value, -high, -low
     said, below, above = rounded(value, (low, high))
+    if high - low <= _EXACT * value:
+        said = below = above = f"{value:.4g}"
     ends = f"{below} to {above}"
     if low < 0.0:
         ends = f"{below.removeprefix('-')} {other} to {above} {word}"
