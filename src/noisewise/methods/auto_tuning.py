@@ -26,9 +26,11 @@ class AutoTuning:
     most_each: int = 100
     #: The same where there are choices, in all.
     with_choices: int = 1000
-    #: It takes so many evaluations per parameter, and fewer up to ``few_up_to`` numbers.
+    #: Fewest evaluations per parameter with which the model searches.
     least_each: int = 5
+    #: The same with at most ``few_up_to`` numbers.
     few_least_each: int = 2
+    #: Most numbers with which ``few_least_each`` evaluations per parameter are enough.
     few_up_to: int = 7
     #: Most numbers (parameters that are no choices) for the model.
     numbers: int = 10

@@ -4,7 +4,7 @@
 The families come in two halves, see `noisewise_bench.problems.kinds`. Methods are tuned on one; a
 run of the other (``--half held-out``) is a look at it and is written down in `LOOKS`. Peers that
 take seconds per run (``--slow``) run on the first instances only. Rows are kept: what is stopped
-goes on.
+goes on. Rows of our own methods are computed again whenever the source differs.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Any, Final
 import noisewise
 from noisewise_bench import behaviour, stamps
 from noisewise_bench.campaign import Grid
+from noisewise_bench.experiments.small import compute, rows_of
 from noisewise_bench.experiments.small_tables import Duel, duel, percent, speed
-from noisewise_bench.experiments.study import collect, span
+from noisewise_bench.experiments.study import span
 from noisewise_bench.names import BenchError, numbers, split
 from noisewise_bench.problems import kinds
 from noisewise_bench.provenance import provenance
@@ -211,4 +212,6 @@ def runs(args: argparse.Namespace) -> list[Row]:
         count = len({task.key for grid in wanted for task in grid.tasks()})
         note_look([*methods, *args.slow], count, datetime.datetime.now(datetime.timezone.utc))
     db = args.db or Path("out") / f"{NAME}-{args.half}.sqlite"
-    return collect(wanted, db, args.workers)
+    db.parent.mkdir(parents=True, exist_ok=True)
+    compute(wanted, db, args.workers, redo_peers=False)
+    return rows_of(wanted, db)
