@@ -195,3 +195,12 @@ def test_importing_the_library_imports_no_extra() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert out.strip() == "[]"
+
+
+def test_what_takes_long_to_import_waits_until_it_is_used() -> None:
+    """Twice the time of numpy itself is soon spent: scipy.special alone takes that long."""
+    code = "import sys, noisewise; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    slow = {"scipy", "scipy.special", "scipy.linalg", "multiprocessing.connection"}
+    slow |= {"concurrent.futures", "logging", "sqlite3", "matplotlib", "optuna"}
+    assert not slow & set(ran.stdout.split())

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincc, ndtri
 
 from noisewise._types import FloatArray, IntArray
 from noisewise.measured.samples import midranks
@@ -125,6 +124,8 @@ def _explained(blocks: list[tuple[FloatArray, FloatArray]]) -> tuple[float, floa
     """Share of the ranks that is explained beyond chance, and the probability of as much by
     chance: R² of columns that say nothing has a Beta law; the weighted sum of several of them is
     taken for a gamma law with the same mean and variance."""
+    from scipy.special import gammaincc  # takes long to import
+
     share = weight = total = mean = variance = 0.0
     for A, z in blocks:
         left, p = _left_over(A - A.mean(axis=0), z)
@@ -151,6 +152,8 @@ def _left_over(A: FloatArray, z: FloatArray) -> tuple[float, int]:
 
 def _scores(values: FloatArray) -> FloatArray:
     """Normal scores of the ranks; equal values, all failures among them, share one."""
+    from scipy.special import ndtri  # takes long to import
+
     z = ndtri(midranks(values) / len(values))
     return np.asarray(z - z.mean())
 

@@ -291,7 +291,7 @@ class Search:
             run.fruitless += int((~np.isnan(samples.values)).sum())
         if population.twice:
             seeding.compare(self.method, run, population)
-        if pool.strange(self.method, run, population):
+        if population.gathered and pool.strange(self.method, run, population):
             return
         shown = population
         if run.limits is not None:
