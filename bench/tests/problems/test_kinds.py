@@ -100,5 +100,6 @@ def test_the_study_prints_its_page_and_goes_on(tmp_path, capsys):
     text = (tmp_path / "kinds.md").read_text(encoding="utf-8")
     assert "| peer/random-and-middle | 3-4 |" in text
     assert "- queue: Service rates" in text
+    assert "--slow --slow-instances 1`" in text  # none of the slow ones, as it was asked for
     assert main(command) == 0
     assert (tmp_path / "kinds.md").read_text(encoding="utf-8") == text

@@ -157,11 +157,11 @@ def page(rows: Sequence[Row], args: argparse.Namespace, others: Sequence[str]) -
 
 def command(args: argparse.Namespace) -> str:
     """The command line of a page."""
-    slow = f" --slow-instances {span(args.slow_instances)} --slow {' '.join(args.slow)}"
+    slow = " ".join(["--slow", *args.slow, f"--slow-instances {span(args.slow_instances)}"])
     return (
         f"python -m noisewise_bench.experiments kinds --half {args.half} --method {args.method}"
         f" --instances {span(args.instances)} --budgets {' '.join(args.budgets)}"
-        f" --methods {' '.join(args.methods)}" + (slow if args.slow else "")
+        f" --methods {' '.join(args.methods)} {slow}"
     )
 
 
