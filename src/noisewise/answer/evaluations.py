@@ -28,15 +28,22 @@ def named(names: Sequence[str]) -> list[str]:
 
 def deferred(run: Run, space: Space | None) -> Callable[[], dict[str, list[Any]]]:
     """The columns of the evaluations up to now, made when they are asked for."""
-    told, setup, n, sign = run.told.still(), run.setup, run.ledger.told, _sign(run)
-    return lambda: _columns(told.read(setup.dimension), setup.box, space, n, sign)
+    told, setup, sign = run.told.still(), run.setup, _sign(run)
+    return lambda: _columns(told.read(setup.dimension), setup.box, space, sign)
 
 
-def newest(run: Run, space: Space | None, n: int) -> list[dict[str, Any]]:
-    """The last ``n`` evaluations, one dictionary each: those of the columns, ``x`` and, where there
-    is a space, ``params``."""
-    rows, box = run.told.read(run.setup.dimension, n), run.setup.box
-    columns = _about(rows, run.ledger.told, _sign(run))
+def unheard(run: Run, heard: set[int]) -> list[int]:
+    """Trials that were told and are not among those ``heard`` of, which they become."""
+    new = [id for id in run.told.read(run.setup.dimension).id.tolist() if id not in heard]
+    heard.update(new)
+    return new
+
+
+def single(run: Run, space: Space | None, ids: Sequence[int]) -> list[dict[str, Any]]:
+    """The evaluations of these trials, one dictionary each: those of the columns, ``x`` and, where
+    there is a space, ``params``."""
+    rows, box = run.told.read(run.setup.dimension, ids), run.setup.box
+    columns = _about(rows, _sign(run))
     found = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     for one, x in zip(found, box.outer(rows.X), strict=True):
         one["x"] = x
@@ -49,11 +56,11 @@ def _sign(run: Run) -> float:
     return -1.0 if run.maximize else 1.0
 
 
-def _about(rows: Rows, told: int, sign: float) -> dict[str, list[Any]]:
+def _about(rows: Rows, sign: float) -> dict[str, list[Any]]:
     """The columns without the parameters."""
     good = np.isfinite(rows.y)
     entries = (
-        range(told - len(rows.y) + 1, told + 1),
+        (rows.id + 1).tolist(),
         [KINDS[kind] for kind in rows.kind],
         rows.generation.tolist(),
         np.where(good, sign * rows.y, math.nan).tolist(),
@@ -64,11 +71,9 @@ def _about(rows: Rows, told: int, sign: float) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip(COLUMNS, entries, strict=True)}
 
 
-def _columns(
-    rows: Rows, box: Box, space: Space | None, told: int, sign: float
-) -> dict[str, list[Any]]:
+def _columns(rows: Rows, box: Box, space: Space | None, sign: float) -> dict[str, list[Any]]:
     """All columns: the parameters after what the evaluation was."""
-    about, X = _about(rows, told, sign), box.outer(rows.X)
+    about, X = _about(rows, sign), box.outer(rows.X)
     if space is None:
         points = {f"x{j}": column.tolist() for j, column in enumerate(X.T, start=1)}
     else:

@@ -57,7 +57,7 @@ class Result(dict[str, Any]):
         `noisewise.answer.outlook.Outlook`; `summary` says it in sentences.
     evaluations
         Every evaluation, as columns by name that ``pandas.DataFrame(r.evaluations)`` takes: its
-        number, what it was for (``kind``, as of `noisewise.Trial`), the generation under way, the
+        number, what it was for (``kind``, as of `noisewise.Trial`), the generation, the
         point (x1, x2, ... or the parameters by name, None where one does not apply), ``value``
         (nan: it failed), ``se`` (nan: not known), ``seed`` (None: none was given) and ``failed``.
         A long run keeps its newest, 200,000 numbers in all.

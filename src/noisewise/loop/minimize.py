@@ -307,7 +307,8 @@ def _loop(
                 evaluator.finished.popleft()
             search.tell(values)
             whole = True
-            for told in evaluations.newest(run, opt.space, len(values)) if on_evaluation else ():
+            ids = [value.id for value in values]
+            for told in evaluations.single(run, opt.space, ids) if on_evaluation else ():
                 if on_evaluation is not None and outcomes.wants_to_stop(on_evaluation, told):
                     opt.stop()
             if run.round > generation:

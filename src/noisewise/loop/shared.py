@@ -217,17 +217,15 @@ def share(
     shared = Shared(url, opt, clock)
     bar = None if show is None else show(opt)
     values: Sequence[Value] = []
-    generation, spent = opt.generation, opt.spent
+    generation, heard = opt.generation, set(evaluations.unheard(opt.state, set()))
     try:
         while True:
             trials = shared.step(values, max(0, evaluator.slots - len(shared.held) + len(values)))
             for _ in values:
                 evaluator.finished.popleft()
             values = []
-            new, spent = opt.spent - spent, opt.spent
-            for told in (
-                evaluations.newest(opt.state, opt.space, new) if new and on_evaluation else ()
-            ):
+            new = [] if on_evaluation is None else evaluations.unheard(opt.state, heard)
+            for told in evaluations.single(opt.state, opt.space, new):
                 if on_evaluation is not None and outcomes.wants_to_stop(on_evaluation, told):
                     shared.stop()
             if opt.generation > generation:

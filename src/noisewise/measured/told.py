@@ -1,10 +1,11 @@
-"""Every evaluation that was told, in the order in which the values came."""
+"""Every evaluation that was told, in the order of trials: that of their values leaves no trace."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +18,12 @@ KINDS = ("candidate", "reevaluation", "finalist", "confirmation", "comparison")
 _FIRST = {SEARCH: 0, RACE: 2, CONFIRMATION: 3, COMPARISON: 4}
 #: Columns before the coordinates: id, kind, generation, value, standard error, seed.
 _HEAD = 6
-#: Groups that wait before they become rows.
-_FRESH = 64
 
 
 class Rows(NamedTuple):
     """Evaluations, one per entry: points (inner coordinates), values to be minimised (+inf:
     failed), standard errors (nan: not known), seeds (-1: none), kinds (places in `KINDS`), the
-    generation under way, from 1, and the ids of the trials."""
+    generation of the candidate, from 1, and the ids of the trials."""
 
     X: FloatArray
     y: FloatArray
@@ -38,12 +37,12 @@ class Rows(NamedTuple):
 @data
 @dataclass(slots=True)
 class Told:
-    """The newest evaluations, at most ``most`` of them."""
+    """The newest evaluations, at most ``most`` of them, in rows that grow in amortised constant
+    time; ``n`` of them are in use, the others are zero."""
 
     most: int
     rows: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    #: Groups of them that are not rows yet: a group costs little where it is told.
-    fresh: list[tuple[Any, ...]] = field(default_factory=list)
+    n: int = 0
 
     def add(
         self,
@@ -56,62 +55,46 @@ class Told:
     ) -> None:
         """Trials ``ids`` were told the values ``ys`` of these candidates and slots of ``part``, in
         round ``round``."""
-        seeds = [int(part.seeds[place]) for place in places] if len(part.seeds) else None
-        X = part.X.copy() if len(ids) > 1 else part.X[places[0][0]][None]
-        at = places if len(ids) > 1 else ((0, places[0][1]),)
-        kind = _FIRST[part.kind]
-        self.fresh.append((kind, round, tuple(ids), tuple(at), tuple(ys), ses, seeds, X))
-        if len(self.fresh) >= _FRESH:
-            self.rows, self.fresh = self._all(), []
+        k, kind = len(ids), _FIRST[part.kind]
+        self._make_room(k, _HEAD + part.X.shape[1])
+        new = self.rows[self.n : self.n + k]
+        row, slot = zip(*places, strict=True)
+        new[:, 0] = ids
+        new[:, 1] = kind if kind else [int(one > 0) for one in slot]
+        sampled = None if part.origins is None else part.origins.versions[list(row)]
+        new[:, 2] = 1 + (round if sampled is None else sampled)
+        new[:, 3] = ys
+        new[:, 4] = np.nan if ses is None else [np.nan if se is None else se for se in ses]
+        new[:, 5] = part.seeds[list(row), list(slot)] if len(part.seeds) else -1
+        new[:, _HEAD:] = part.X[list(row)]
+        last = self.rows[self.n - 1, 0] if self.n else -1.0
+        self.n += k
+        if min(ids) < last or any(a > b for a, b in pairwise(ids)):
+            self.rows[: self.n] = self.rows[np.argsort(self.rows[: self.n, 0], kind="stable")]
+
+    def _make_room(self, k: int, width: int) -> None:
+        """Have room for ``k`` more; the oldest half is dropped where there are too many."""
+        while self.n + k > len(self.rows):
+            if len(self.rows) >= 2 * self.most:
+                kept = self.rows[self.n - self.most : self.n].copy()
+                self.rows[:] = 0.0
+                self.rows[: self.most] = kept
+                self.n = self.most
+                return
+            bigger = np.zeros((min(max(16, 2 * len(self.rows)), max(2 * self.most, k)), width))
+            bigger[: self.n] = self.rows[: self.n] if self.n else 0.0
+            self.rows = bigger
 
     def still(self) -> Told:
         """What is remembered now, whatever is added later."""
-        return Told(self.most, self.rows, list(self.fresh))
+        return Told(self.most, self.rows[: self.n].copy(), self.n)
 
-    def read(self, dimension: int, newest: int | None = None) -> Rows:
-        """All that is remembered at points with so many coordinates, or the ``newest``."""
-        first = len(self.fresh)
-        if newest is not None:
-            missing = newest
-            while first > 0 and missing > 0:
-                first -= 1
-                missing -= len(self.fresh[first][2])
-        rows = self._all(first if newest is not None and missing <= 0 else None)
-        if len(rows) == 0:
-            rows = np.empty((0, _HEAD + dimension))
-        rows = rows if newest is None else rows[len(rows) - newest :]
+    def read(self, dimension: int, ids: Sequence[int] | None = None) -> Rows:
+        """All that is remembered at points with so many coordinates, or these trials."""
+        rows = self.rows[: self.n] if self.n else np.empty((0, _HEAD + dimension))
+        rows = rows[-self.most :] if ids is None else rows[np.searchsorted(rows[:, 0], list(ids))]
         id, kind, generation, y, se, seed = rows[:, :_HEAD].T
         seed, kind, generation, id = (
             np.asarray(v, dtype=np.intp) for v in (seed, kind, generation, id)
         )
         return Rows(rows[:, _HEAD:].copy(), y.copy(), se.copy(), seed, kind, generation, id)
-
-    def _all(self, first: int | None = None) -> FloatArray:
-        """What is remembered as rows, without the oldest where there are too many, or only what is
-        fresh from group ``first`` on."""
-        fresh = [_rows(*group) for group in self.fresh[first or 0 :]]
-        old = [self.rows] if first is None and (len(self.rows) or not fresh) else []
-        return np.concatenate([*old, *fresh])[-self.most :]
-
-
-def _rows(
-    kind: int,
-    round: int,
-    ids: tuple[int, ...],
-    places: tuple[tuple[int, int], ...],
-    ys: tuple[float, ...],
-    ses: Sequence[float | None] | None,
-    seeds: list[int] | None,
-    X: FloatArray,
-) -> FloatArray:
-    """A group as rows."""
-    row, slot = np.array(places).T
-    out = np.empty((len(ids), _HEAD + X.shape[1]))
-    out[:, 0] = ids
-    out[:, 1] = kind + (slot > 0) if kind == 0 else kind
-    out[:, 2] = round + 1
-    out[:, 3] = ys
-    out[:, 4] = np.nan if ses is None else [np.nan if se is None else se for se in ses]
-    out[:, 5] = -1 if seeds is None else seeds
-    out[:, _HEAD:] = X[row]
-    return out
