@@ -89,6 +89,7 @@ def whole_runs() -> Iterator[nw.Optimizer]:
         for trial in opt.ask():
             opt.tell(trial.id, support.noisy(trial))
     yield opt
+    yield support.start("auto", d=12, budget=60)  # handed over before it began
     some = {"kind": ["a", "b"], "rate": "0..1 when kind=a"}
     yield nw.Optimizer(space=some, budget=30, rng=0)
 
