@@ -202,10 +202,21 @@ def test_whether_the_budget_was_enough(more: dict[str, Any], said: str) -> None:
     assert bool(enough) == bool(said)
 
 
-@pytest.mark.parametrize(("dimension", "noise"), [(2, 1.0), (4, 1.0), (20, 3.0)])
+TINY = "fun was not measured at x (confirm=0, or a tiny budget), so its error is not known"
+
+
+@pytest.mark.parametrize(
+    ("dimension", "noise", "said"),
+    [
+        (2, 1.0, TINY),
+        (4, 1.0, TINY),
+        (20, 3.0, "hardly narrowed when the budget ended: more should help"),
+    ],
+)
 def test_a_budget_of_five_evaluations_per_parameter_is_called_short(
-    dimension: int, noise: float
+    dimension: int, noise: float, said: str
 ) -> None:
+    """Where a model spends all of it, nothing is left to measure the answer."""
     rng = np.random.default_rng(1)
     r = nw.minimize(
         lambda x: float(np.sum((x - 0.2) ** 2) + noise * rng.normal()),
@@ -213,7 +224,8 @@ def test_a_budget_of_five_evaluations_per_parameter_is_called_short(
         budget=5 * dimension,
         rng=0,
     )
-    assert r.summary().endswith("hardly narrowed when the budget ended: more should help")
+    assert r.summary().endswith(said)
+    assert (r.n_confirmations == 0) == (said == TINY)
 
 
 def test_a_strategy_that_a_model_started_is_compared_with_the_start_of_the_run() -> None:

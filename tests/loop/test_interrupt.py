@@ -52,7 +52,7 @@ def script(tmp_path: Path) -> list[str]:
     [
         "numpy",
         "numpy.linalg",
-        "scipy",
+        "noisewise.methods",
         "noisewise.loop.minimize",
         "noisewise.command.main",
         "argparse",

@@ -29,6 +29,7 @@ def test_memory_does_not_grow(named_method: Method, monkeypatch: pytest.MonkeyPa
     if named_method.name == "gp":
         pytest.skip("its points are bounded, see test_a_model_remembers_its_newest_points")
     monkeypatch.setattr("noisewise.run.run._KEPT", 400 * 3)  # full soon
+    monkeypatch.setattr("noisewise.run.run._TOLD", 400 * 8)
     method = support.with_population(named_method, 4)
     opt = support.start(method, d=2, budget=10**6)
 
@@ -78,8 +79,9 @@ def test_trials_are_let_go(named_method: Method) -> None:
     assert sum(ref() is not None for ref in old) <= 2
 
 
-def test_the_checkpoint_stays_small() -> None:
-    """State and a row per generation, not what was evaluated."""
+def test_the_checkpoint_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """State and a row per generation; of what was evaluated the newest."""
+    monkeypatch.setattr("noisewise.run.run._TOLD", 400 * 11)
     import json
 
     from noisewise import _data

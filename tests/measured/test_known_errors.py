@@ -37,12 +37,15 @@ def proposals(method: Method, factor: float, common: float | None = None) -> np.
         for value, trial in zip(values, trials, strict=True):
             se = factor if np.array_equal(trial.x, best) else 1.0
             opt.tell(trial.id, value, None if common is None else common * se)
-    if method.lists == "all":  # one of three options at a time
+    if method.lists == "all":  # after the first look one option at a time
         asked: list[Any] = []
         while len(asked) < 9:
-            [trial] = opt.ask()
-            asked.append(trial.x)
-            opt.tell(trial.id, support.noisy(trial), common)
+            trials = opt.ask()
+            for trial in trials:
+                vague = len(trials) > 1 and np.array_equal(trial.x, best)
+                se = None if common is None else common * (factor if vague else 1.0)
+                opt.tell(trial.id, support.noisy(trial), se)
+            asked += [trial.x for trial in trials if len(trials) == 1]
         return np.array(asked)
     return np.array([t.x for t in opt.ask()])
 

@@ -58,6 +58,8 @@ def test_for_how_long_the_model_opens(d: int, budget: int, opening: int) -> None
     assert AutoTuning().opening_of(support.setup(d, budget)) == opening
     common = replace(support.setup(d, budget), common=True)
     assert AutoTuning().opening_of(common) == 0
+    compares = replace(support.setup(d, budget), compares=True)
+    assert AutoTuning().opening_of(compares) == (opening if d <= 5 else 0)
 
 
 def test_the_model_of_many_parameters_is_not_given_up_for_noise(

@@ -53,6 +53,8 @@ POSITIVE = {
     "alpha": math.inf,
 }
 WORDS = {"covariance", "rates", "recombination", "aggregate", "treatment", "target", "profile"}
+#: Records of constants.
+RECORDS = {"tuning"}
 #: Options without limits: switches, functions, parts of a method.
 OTHERS = {
     "grow", "centred", "model", "expected", "warm_start", "draws", "noise", "fallback", "low",
@@ -99,6 +101,6 @@ def test_limits_of_options(method: Method, name: str) -> None:
         assert all(takes(method, name, value) for value in (1.0, 1e9))
         refused = [0.99, math.nan, math.inf, "x"]
     else:
-        assert name in WORDS
+        assert name in WORDS | RECORDS
         refused = ["nonsense", "", 3.0, None]
     assert not any(takes(method, name, value) for value in refused)

@@ -56,7 +56,10 @@ def test_failures_and_unknown_errors() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (3, r"data must be \(X, y\) or \(X, y, se\), got 3"),
+        (
+            3,
+            r"^data must be \(X, y\), \(X, y, se\) or a table with a column named value, got 3$",
+        ),
         (([[0.5, 1.0]], [1.0]), "X must have 3 columns, got 2"),
         (([0.5, 1.0, 2.0], [1.0]), "X must be rows of 3 finite numbers"),
         (([["a", 1.0, 2.0]], [1.0]), "X must be rows of 3 finite numbers"),

@@ -49,12 +49,29 @@ def test_minimize_by_name(space: Any) -> None:
 
 @pytest.mark.parametrize("method", ["cma-es", "watchful", "rb-pem"])
 def test_the_same_as_with_the_unit_cube(method: str) -> None:
-    """For all that do not model what parameters are."""
+    """For all that do not model what parameters are. What has a column or a row for each
+    parameter has those of the space instead of x1, x2, ..."""
     space, given = nw.Space(GIVEN), {"budget": 50, "rng": 0, "method": method}
     by_hand = nw.minimize(space.objective(train), bounds=space.bounds, **given)
     r = nw.minimize(train, space=space, **given)
     del r["params"], r["params_best_observed"]
+    named, unnamed = dict(r.evaluations), dict(by_hand.evaluations)
+    important, of_coordinates = (
+        {row[0]: row[1:] for row in zip(*one.importance.values(), strict=True)}
+        for one in (r, by_hand)
+    )
+    for one in (r, by_hand):
+        del one["evaluations"], one["importance"]
     assert support.same_result(r, by_hand)
+    rows = zip(*(unnamed.pop(f"x{i + 1}") for i in range(WIDTH)), strict=True)
+    decoded = [space.decode(np.array(x)) for x in rows]
+    assert len(decoded) == 50
+    assert {name: named.pop(name) for name in GIVEN} == {n: [p[n] for p in decoded] for n in GIVEN}
+    assert repr(named) == repr(unnamed)  # nan does not equal itself
+    assert important.keys() == GIVEN.keys() - {"fixed"}
+    assert of_coordinates.keys() == {f"x{i + 1}" for i in range(WIDTH)}
+    share, *rest = important["learning rate"]  # the one that is a coordinate as it stands
+    assert [share, *rest] == [pytest.approx(of_coordinates["x1"][0]), *of_coordinates["x1"][1:]]
 
 
 def test_further_arguments_workers_and_batches() -> None:
@@ -148,7 +165,11 @@ def test_probe_by_name() -> None:
     [
         ({"space": 5}, "space must be a Space or a dictionary, got 5"),
         ({"space": {}}, "space: parameters must be a dictionary of at least one"),
-        ({"space": {"a": 5}}, "space: a must be a Float, an Int, a Choice, text or a list"),
+        (
+            {"space": {"a": 5}},
+            "space: a must be a Float, an Int, a Choice, text such as '0..1' or '1e-4..1:log', or "
+            "a list of values, got 5$",
+        ),
         ({"space": {"a": (0, 10)}}, "space: a could be a range or two values, got .0, 10.: write"),
         ({"space": {"a": [1]}}, "space must have a parameter with more than one value"),
         ({"space": {"a": [1, 2]}, "bounds": (0, 1)}, "bounds must not be given with space"),

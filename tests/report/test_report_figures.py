@@ -51,7 +51,7 @@ def test_every_evaluation_is_listed_once(method: str, confirm: object) -> None:
 def test_a_long_run_keeps_the_newest() -> None:
     opt = ended(30000, 0.1, CMAES())
     seen = evaluations.of(opt._run, -1.0)
-    assert seen.missing == 30000 - 200_000 // 9
+    assert seen.missing == 30000 - 60_000 // 9
     assert seen.number[-1] == 30000
     assert np.nanmax(seen.values) < 1.0  # the sign is turned
 

@@ -64,7 +64,7 @@ CELLS = (
     Cell("auto", 5, 100, 3),
     Cell("auto", 6, 150, 3),
     Cell("auto", 2, 400, 1),
-    Cell("auto", 10, 600, 8),
+    Cell("auto", 10, 600, 1),
     Cell("auto", 20, 2000, 8),
     Cell("watchful", 2, 300, 8),
     Cell("cma-es", 3, 300, 8),

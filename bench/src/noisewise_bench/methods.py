@@ -60,7 +60,7 @@ def resolve(name: str) -> Resolved:
         return _anyones(spec)
     if spec.base not in noisewise.methods.names():
         raise BenchError(
-            f"there is no method {name!r}; known are {names.one_of(known(), 50)}, "
+            f"there is no method {name!r}; known are {', '.join(known())}, "
             "and module:function for your own"
         )
     method = LibraryMethod(spec.base, spec.options)

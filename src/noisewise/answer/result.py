@@ -60,7 +60,7 @@ class Result(dict[str, Any]):
         number, what it was for (``kind``, as of `noisewise.Trial`), the generation, the
         point (x1, x2, ... or the parameters by name, None where one does not apply), ``value``
         (nan: it failed), ``se`` (nan: not known), ``seed`` (None: none was given) and ``failed``.
-        A long run keeps its newest, 200,000 numbers in all.
+        A long run keeps its newest, 60,000 numbers in all.
     importance
         How much each parameter matters, as columns: ``parameter``, ``share``, ``clear`` (whether
         it is told apart from chance) and ``of``, what it is a share of: the ``"variance"`` of a

@@ -65,13 +65,16 @@ def finalists(memory: Memory, most: int = 5) -> FloatArray:
 
 
 def recommend(memory: Memory) -> Recommended:
-    """The favourite, in unit coordinates, and the value that is expected there."""
+    """The favourite, in unit coordinates, and the value that is expected there: of values that are
+    all equal, this one."""
     if not memory.measured.ok.any():
         return Recommended(memory.x0)
     model = modelled(memory)
     x = favourite(memory, model.posterior)
     mean, var = model.posterior.predict(x[None])
-    return Recommended(x, *model.expected(float(mean[0]), float(var[0])))
+    fun, se = model.expected(float(mean[0]), float(var[0]))
+    good = memory.measured.y[memory.measured.ok]
+    return Recommended(x, float(good[0]) if np.ptp(good) == 0.0 else fun, se)
 
 
 def noise(memory: Memory) -> float:

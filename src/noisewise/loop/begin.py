@@ -22,7 +22,7 @@ from noisewise.run.reserve import Reserve, in_batches, reserve_for
 from noisewise.run.run import Ledger
 from noisewise.run.run import begin as new_run
 from noisewise.run.search import Search
-from noisewise.run.seeds import COMMON, MODES
+from noisewise.run.seeds import AUTO, COMMON, MODES
 
 
 def begin(
@@ -74,6 +74,7 @@ def begin(
         confirm=kept.confirm,
         adaptive=confirm == "auto",
         common=kind == COMMON,
+        compares=kind == AUTO,
         target=one_of("target", target, TARGETS),
         race_part=chosen.race_part,
         options=options,

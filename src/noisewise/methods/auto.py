@@ -15,7 +15,8 @@ is in charge.
   strategy goes on from its minimum. Where noise makes more than a tenth of the variance of the
   values, the strategy begins anew as soon as that is known, as if there had been no model.
 - With six to ten parameters it opens runs of at most 1000 evaluations, for half of them, and the
-  strategy goes on from its minimum however strong the noise is.
+  strategy goes on from its minimum however strong the noise is; not with `seeds="auto"`, which
+  only the strategy can compare.
 - The model keeps such a run of at most 1000 evaluations in one or two dimensions, if there is
   noise (0.5 to 90 % of the variance) and it is about the same everywhere: if values need no
   transformation and it is not a matter of a few outliers.
@@ -30,6 +31,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from noisewise._check import shown
 from noisewise._data import data
 from noisewise.gp import search as gp
 from noisewise.gp.past import UNUSED
@@ -95,6 +97,8 @@ class Auto(ModelSearch):
     _select: Select = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.tuning, AutoTuning):
+            raise ValueError(f"tuning must be an AutoTuning, got {shown(self.tuning)}")
         watchful = Watchful(
             covariance=self.covariance,
             population=self.population,

@@ -75,13 +75,15 @@ class AutoTuning:
 
     def opening_of(self, setup: Setup) -> int:
         """Evaluations for which the model opens a run that is too long for it; 0: none. Shared
-        seeds need rounds of many candidates."""
+        seeds need rounds of many candidates, and so does finding out whether they help, for which
+        half of the run may be too few."""
         d, half = setup.parameters, setup.budget // 2
         if self.short(setup) or setup.common or d > self.numbers:
             return 0
         if d <= self.opens_up_to:
             return min(max(self.opening, self.opening_each * d), half)
-        return half if setup.evaluations <= self.long_opening_most else 0
+        long = setup.compares or setup.evaluations > self.long_opening_most
+        return 0 if long else half
 
     def keeps(self, setup: Setup) -> bool:
         """Whether the model may keep a run of this length that it opens."""

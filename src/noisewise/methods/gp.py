@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noisewise._check import integer_or_none
+from noisewise._check import integer_or_none, shown
 from noisewise._data import data
 from noisewise._threads import single
 from noisewise._types import FloatArray, IntArray
@@ -164,6 +164,8 @@ class GP(ModelSearch):
 
     def __post_init__(self) -> None:
         integer_or_none("population", self.population, least=1)
+        if not isinstance(self.tuning, GPTuning):
+            raise ValueError(f"tuning must be a GPTuning, got {shown(self.tuning)}")
 
     def start(self, setup: Setup, distribution: Distribution | None = None) -> GPMemory:
         return GPMemory(

@@ -60,8 +60,9 @@ class Setup:
     batch: int = 0
     #: Whether the library decides how many, and gives them back where there is no noise.
     adaptive: bool = False
-    #: Whether the user wants the candidates of a round to share their seeds.
+    #: Whether the candidates of a round share their seeds, and whether the run is to find out.
     common: bool = False
+    compares: bool = False
     #: What the estimate of the answer means, one of `TARGETS`.
     target: str = "mean"
     #: `Method.race_part`.

@@ -29,7 +29,7 @@ BARREN = 3
 #: Coordinates and values of the newest candidates that are kept for the report.
 _KEPT = 30000
 #: Numbers that are kept of the newest evaluations, six and a point for each.
-_TOLD = 200_000
+_TOLD = 60_000
 _NONE: FloatArray = np.empty((0, 0))
 #: Columns of the history that every method has.
 COLUMNS = (
